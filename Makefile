@@ -1,0 +1,85 @@
+# One target per thing a person wants to do here. `make test` is the one to know.
+# Targets install nothing; .ci/run does, and then calls these.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := test
+
+GO ?= go
+# Run at a pinned version through the module cache, so that it never enters a go.mod.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+# The modules below the root: each has its own go.mod, with a replace that points at the root.
+NESTED := $(patsubst ./%/go.mod,%,$(sort $(shell find . -mindepth 2 -name go.mod -not -path '*/testdata/*')))
+
+# How long a benchmark runs (`-benchtime`) and the benchmark program (`-duration`); executions per fuzz target.
+BENCHTIME ?= 1s
+DURATION ?= 10s
+FUZZTIME ?= 2000x
+
+.PHONY: test unit nested race lint format vet staticcheck generate generated fuzz bench download ci
+
+## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
+test: unit nested
+
+## unit: the tests of the root module; needs no server and no network.
+unit:
+	$(GO) test ./...
+
+## nested: the tests of the nested modules, one package at a time, since each may start an ensemble of its own.
+nested:
+	@for module in $(NESTED); do \
+	  echo "module $$module"; (cd $$module && $(GO) test -count=1 -p 1 ./...); \
+	done
+
+## race: the unit tests under the race detector; needs a C compiler.
+race:
+	$(GO) test -race ./...
+
+## lint: what needs no test to be known wrong.
+lint: format vet staticcheck generated
+
+format:
+	@found=$$(find . -name '*.go' -not -path '*/testdata/*' -print0 | xargs -0r gofmt -l); \
+	if [ -n "$$found" ]; then echo "not formatted by gofmt:"; echo "$$found"; exit 1; fi
+
+vet:
+	@for module in . $(NESTED); do echo "module $$module"; (cd $$module && $(GO) vet ./...); done
+
+staticcheck:
+	@for module in . $(NESTED); do echo "module $$module"; (cd $$module && $(GO) run $(STATICCHECK) ./...); done
+
+## generate: writes the generated code again, in place.
+generate:
+	$(GO) generate ./...
+
+# Works on a copy, from which all generated files are deleted first: finds code that is stale, left over or edited by hand.
+generated:
+	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	tar -c --exclude=./.git . | tar -x -C "$$copy"; \
+	(cd "$$copy" && find . -name '*.go' -not -path '*/testdata/*' -print0 | \
+	  xargs -0r awk 'FNR == 1 && /^\/\/ Code generated .* DO NOT EDIT\.$$/ { print FILENAME }' | xargs -r rm && \
+	  $(GO) generate ./...); \
+	diff -r --exclude=.git . "$$copy" || { echo "generated code is not what 'make generate' writes"; exit 1; }
+
+ifneq ($(wildcard fuzz),)
+## fuzz: every fuzz target for a fixed number of executions (FUZZTIME, such as 2000x or 1m).
+fuzz:
+	@for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \
+	  done; \
+	done
+endif
+
+## bench: the micro-benchmarks.
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+# Fetches all that the other targets load from a network.
+download:
+	@for module in . $(NESTED); do (cd $$module && $(GO) mod download); done
+	@$(GO) run $(STATICCHECK) -version
+
+## ci: what runs before a change is taken.
+ci:
+	.ci/run
