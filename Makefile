@@ -61,15 +61,14 @@ generated:
 	  $(GO) generate ./...); \
 	diff -r --exclude=.git . "$$copy" || { echo "generated code is not what 'make generate' writes"; exit 1; }
 
-ifneq ($(wildcard fuzz),)
 ## fuzz: every fuzz target for a fixed number of executions (FUZZTIME, such as 2000x or 1m).
 fuzz:
-	@for package in $$($(GO) list ./...); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \
+	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' . | sort); do \
+	  for target in $$(grep -oE '^func Fuzz[A-Za-z0-9_]*' $$file | cut -c6-); do \
+	    echo "$$target in $$file"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$(dirname $$file); \
 	  done; \
 	done
-endif
 
 ## bench: the micro-benchmarks.
 bench:
