@@ -1,0 +1,274 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// cleaner owns the deletions that must happen whatever becomes of their callers: each is repeated until the server says OK
+// or "no node", or the session ends, which deletes ephemeral znodes anyway.
+type cleaner struct {
+	s *Session
+
+	mu     sync.Mutex // guards what follows; taken with the session's mu held, never the other way round
+	n      int        // cleanups not done
+	parked []*Cleanup // those whose request was lost, until the next connection
+}
+
+// Cleanup is one deletion in the hands of a session's cleaner. The zero value is ready for Session.Delete or
+// Session.DeleteMatching, which may be called once.
+type Cleanup struct {
+	s           *Session
+	g           *Group
+	path        string // what to delete, when known
+	dir, prefix string // where to look for it otherwise
+	searching   bool   // the group in flight is the search
+	lost        bool   // a delete has been lost: "no node" may be its own work
+
+	mu   sync.Mutex    // guards what follows; innermost
+	over bool          // done
+	err  error         // valid when over
+	done chan struct{} // made on demand, closed when over
+}
+
+// Delete starts the deletion of path, as sent to the server. g is a group to use for it, nil for a new one; it comes back
+// with TakeGroup. Delete does not block.
+func (s *Session) Delete(c *Cleanup, path string, g *Group) {
+	c.s, c.path, c.g = s, path, g
+	s.cleaner.start(c)
+}
+
+// DeleteMatching starts the deletion of every child of dir whose name begins with prefix: what a create with an unknown
+// outcome may have left. A sync goes ahead of each search, since the server that answers it may be behind
+// (docs/locks.md A10 rule 10).
+func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
+	c.s, c.dir, c.prefix = s, dir, prefix
+	s.cleaner.start(c)
+}
+
+// CleanupsPending returns the number of cleanups that are not done.
+func (s *Session) CleanupsPending() int {
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
+	return s.cleaner.n
+}
+
+func (cl *cleaner) start(c *Cleanup) {
+	if c.g == nil {
+		c.g = &Group{}
+	}
+	cl.mu.Lock()
+	cl.n++
+	cl.mu.Unlock()
+	cl.send(c)
+}
+
+// send queues the next request of c.
+func (cl *cleaner) send(c *Cleanup) {
+	c.prepare()
+	cl.enqueue(c)
+}
+
+// prepare builds the next request.
+func (c *Cleanup) prepare() {
+	g := c.g
+	g.Reset()
+	c.searching = c.path == ""
+	if c.searching {
+		g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
+		g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
+	} else {
+		appendDelete(g, c.path)
+	}
+}
+
+func appendDelete(g *Group, path string) {
+	b := jute.AppendString(g.Begin(proto.OpDelete), path)
+	g.End(jute.AppendInt(b, -1), nil)
+}
+
+func (cl *cleaner) enqueue(c *Cleanup) {
+	s := cl.s
+	c.g.to = c
+	c.g.stage.Store(submitted)
+	s.mu.Lock()
+	err := s.over
+	if err == nil && s.closing {
+		err = ErrClosed
+	}
+	var cx *connection
+	if err == nil {
+		s.enqueueLocked(c.g)
+		cx = s.cx
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		c.g.stage.Store(complete)
+		cl.finish(c, err)
+	case cx != nil:
+		cx.signal()
+	}
+}
+
+// receive takes the group that has come back. It runs on the session's goroutines.
+func (c *Cleanup) receive(g *Group) {
+	cl := &c.s.cleaner
+	last := len(g.calls) - 1
+	o, err := g.Result(last)
+	switch {
+	case o == Unknown && err == ErrConnectionLoss:
+		c.lost = true
+		cl.park(c)
+	case o == NotSent, o == Unknown:
+		cl.finish(c, err)
+	case err == error(proto.ErrThrottled):
+		cl.send(c)
+	case c.searching && o == Replied:
+		c.found(g.Body(last))
+	case err == error(proto.ErrNoNode) && (c.lost || c.searching || c.prefix != ""):
+		cl.finish(c, nil)
+	default:
+		cl.finish(c, err)
+	}
+}
+
+// found takes the answer to a search: the matching children are deleted one after another, the search is repeated until
+// none is left.
+func (c *Cleanup) found(body []byte) {
+	cl := &c.s.cleaner
+	r := jute.NewReader(body)
+	n, _ := r.Count(4)
+	var hits []string
+	for range n {
+		if name := r.StringBytes(); bytes.HasPrefix(name, []byte(c.prefix)) {
+			hits = append(hits, string(name))
+		}
+	}
+	if len(hits) == 0 {
+		cl.finish(c, r.Err())
+		return
+	}
+	g := c.g
+	g.Reset()
+	for _, name := range hits {
+		appendDelete(g, join(c.dir, name))
+	}
+	g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
+	g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
+	cl.enqueue(c)
+}
+
+func join(dir, name string) string {
+	if dir == "/" {
+		return dir + name
+	}
+	return dir + "/" + name
+}
+
+// park keeps c for the next connection.
+func (cl *cleaner) park(c *Cleanup) {
+	s := cl.s
+	s.mu.Lock()
+	now := s.over != nil || s.cx != nil // the session is ending, or has a new connection already
+	if !now {
+		cl.mu.Lock()
+		cl.parked = append(cl.parked, c)
+		cl.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if now {
+		cl.send(c)
+	}
+}
+
+// resumeLocked queues what is parked ahead of everything else, on a new connection. The session's mu is held.
+func (cl *cleaner) resumeLocked() {
+	cl.mu.Lock()
+	parked := cl.parked
+	cl.parked = nil
+	cl.mu.Unlock()
+	for _, c := range parked {
+		c.prepare()
+		c.g.to = c
+		c.g.stage.Store(submitted)
+		c.g.left = len(c.g.calls)
+		cl.s.takeRoomLocked(len(c.g.calls), len(c.g.buf))
+		cl.s.queue.pushFront(c.g)
+	}
+}
+
+// end finishes what is parked, when the session is over.
+func (cl *cleaner) end(err error) {
+	cl.mu.Lock()
+	parked := cl.parked
+	cl.parked = nil
+	cl.mu.Unlock()
+	for _, c := range parked {
+		cl.finish(c, err)
+	}
+}
+
+// finish makes c done.
+func (cl *cleaner) finish(c *Cleanup, err error) {
+	cl.mu.Lock()
+	cl.n--
+	cl.mu.Unlock()
+	c.mu.Lock()
+	c.over, c.err = true, err
+	if c.done != nil {
+		close(c.done)
+	}
+	c.mu.Unlock()
+}
+
+// TakeGroup returns the group that a cleanup which is done has used, for another use; nil before.
+func (c *Cleanup) TakeGroup() *Group {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		return nil
+	}
+	g := c.g
+	c.g = nil
+	return g
+}
+
+// Done returns a channel that is closed when the cleanup is done.
+func (c *Cleanup) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.over {
+			close(c.done)
+		}
+	}
+	return c.done
+}
+
+// Result says whether the cleanup is done, and how: nil when the znode is gone by its doing, proto.ErrNoNode when it was
+// gone before, the reason of the session's end, or the server's refusal.
+func (c *Cleanup) Result() (done bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over, c.err
+}
+
+// Wait waits for the end of the cleanup or of the context, whose error it then returns; the cleanup goes on.
+func (c *Cleanup) Wait(ctx context.Context) error {
+	if done, err := c.Result(); done {
+		return err
+	}
+	select {
+	case <-c.Done():
+		_, err := c.Result()
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// connect tries the servers until one takes the session, and returns the connection, or why the session is over. The first
+// round of attempts begins at once, unless the connection before was of no use: a server that accepts and closes must not
+// be met with a storm.
+func (s *Session) connect() (*connection, error) {
+	for {
+		if d := s.keep.pause(); d > 0 {
+			if err := s.sleep(d); err != nil {
+				return nil, err
+			}
+		}
+		for range s.keep.hosts.list {
+			cx, err := s.attempt(s.keep.hosts.take())
+			if cx != nil || err != nil {
+				return cx, err
+			}
+		}
+		s.keep.roundDone(false)
+	}
+}
+
+// sleep waits between rounds; it ends early with the session.
+func (s *Session) sleep(d time.Duration) error {
+	t := time.NewTimer(min(d, s.left()))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return s.overNow()
+	case <-s.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// left is how long the session can still be resumed; long if it has not begun.
+func (s *Session) left() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id == 0 {
+		return time.Hour
+	}
+	return max(0, time.Duration(s.clock.sessionEnd()-s.now()))
+}
+
+// overNow is the session's end by its own clock.
+func (s *Session) overNow() error {
+	if s.left() == 0 {
+		return ErrSessionExpired
+	}
+	return nil
+}
+
+// attempt tries one server. Neither a connection nor an error means: try the next one.
+func (s *Session) attempt(server string) (*connection, error) {
+	if err := s.overNow(); err != nil {
+		return nil, err
+	}
+	left := s.left()
+	bound := max(s.wanted()/time.Duration(len(s.keep.hosts.list)), minAttempt)
+	ctx, cancel := context.WithTimeout(s.ctx, min(bound, left/2+1))
+	defer cancel()
+	sent := s.now()
+	fc, req, rep, err := s.handshake(ctx, server)
+	switch {
+	case err == nil:
+		var cx *connection
+		if cx, err = s.attach(fc, server, sent, req, rep); err == nil {
+			s.keep.hosts.note(server, nil)
+			return cx, nil
+		}
+		_ = fc.Close()
+	case s.ctx.Err() != nil:
+		return nil, ErrClosed
+	case errors.Is(err, conn.ErrExpired):
+		return nil, ErrSessionExpired
+	}
+	s.keep.hosts.note(server, err)
+	s.cfg.Logger.Warn("zk: connection attempt failed", "server", server, "err", err)
+	return nil, s.overNow()
+}
+
+// wanted is the timeout that the timers of an attempt start from.
+func (s *Session) wanted() time.Duration {
+	if t := s.Timeout(); t > 0 {
+		return t
+	}
+	return s.cfg.Timeout
+}
+
+// handshake dials the server's addresses until one answers.
+func (s *Session) handshake(ctx context.Context, server string) (*conn.Conn, *proto.ConnectRequest, proto.ConnectResponse, error) {
+	var rep proto.ConnectResponse
+	req := s.connectRequest()
+	addrs, err := s.resolve(ctx, server)
+	if err == nil && len(addrs) == 0 {
+		err = &net.DNSError{Err: "no addresses", Name: server}
+	}
+	cc := &conn.Config{TLS: s.cfg.TLS, Dial: s.cfg.Env.Dial, ReceiveLimit: s.cfg.ReceiveLimit}
+	if host, _, splitErr := net.SplitHostPort(server); splitErr == nil {
+		cc.ServerName = host
+	}
+	for _, addr := range addrs {
+		var fc *conn.Conn
+		if fc, err = conn.Dial(ctx, addr, cc); err != nil {
+			continue
+		}
+		if rep, err = fc.Handshake(ctx, req); err == nil {
+			return fc, req, rep, nil
+		}
+		_ = fc.Close()
+		if errors.Is(err, conn.ErrExpired) {
+			break
+		}
+	}
+	return nil, req, rep, err
+}
+
+// connectRequest asks for a new session, or for this one again.
+func (s *Session) connectRequest() *proto.ConnectRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req := &proto.ConnectRequest{
+		LastZxidSeen: s.lastZxid,
+		TimeOut:      int32(min(s.cfg.Timeout.Milliseconds(), 1<<31-1)),
+		SessionID:    s.id,
+		Passwd:       s.passwd,
+	}
+	if s.id == 0 {
+		req.Passwd = make([]byte, 16)
+	}
+	return req
+}
+
+// attach makes fc the session's connection and starts its loops. Its prelude holds what must go first: credentials, the
+// watches, and a sync when something depends on the leader knowing us.
+func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.ConnectRequest, rep proto.ConnectResponse) (*connection, error) {
+	if req.SessionID != 0 && rep.SessionID != req.SessionID {
+		return nil, errWrongID
+	}
+	creds := s.keep.credentials()
+	s.mu.Lock()
+	s.connNo++
+	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, wake: make(chan struct{}, 1), dead: make(chan struct{})}
+	s.id, s.passwd = rep.SessionID, Secret(append([]byte(nil), rep.Passwd...))
+	s.clock.attach(sent, int64(time.Duration(rep.TimeOut)*time.Millisecond))
+	state := StateConnected
+	if rep.ReadOnly {
+		state = StateConnectedReadOnly
+	}
+	for _, c := range creds {
+		cx.preludeAdd(proto.XidAuth, proto.OpAuth, func(b []byte) []byte {
+			return (&proto.AuthPacket{Scheme: c.Scheme, Auth: c.Auth}).AppendTo(b)
+		})
+	}
+	s.rewatchLocked(cx)
+	if s.needProofLocked() {
+		cx.preludeAdd(s.nextXidLocked(), proto.OpSync, appendRoot)
+	}
+	s.cleaner.resumeLocked()
+	s.counters.Connections++
+	now := s.now()
+	cx.began = now
+	cx.lastRead.Store(now)
+	cx.lastWrite.Store(now)
+	s.cx = cx
+	told := s.publishLocked(state, server, nil)
+	s.mu.Unlock()
+	s.log(told)
+	if s.cfg.NoProof {
+		s.turnHolds(Held)
+	}
+	cx.wg.Add(2)
+	// readLoop, owned by the connection; ends when the connection is closed.
+	go cx.readLoop()
+	// writeLoop, owned by the connection; ends when the connection is given up.
+	go cx.writeLoop()
+	cx.signal()
+	return cx, nil
+}

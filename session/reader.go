@@ -1,0 +1,293 @@
+package session
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// readLoop matches replies and delivers events until the connection ends. It waits for nothing but the socket.
+func (cx *connection) readLoop() {
+	defer cx.wg.Done()
+	defer cx.flush()
+	now := cx.s.now()
+	for {
+		if !cx.fc.Buffered() {
+			cx.flush()
+		}
+		fresh := !cx.fc.Buffered()
+		frame, err := cx.fc.ReadFrame()
+		if fresh {
+			now = cx.s.now()
+			cx.lastRead.Store(now)
+		}
+		var big *conn.TooLargeError
+		switch {
+		case err == nil:
+			err = cx.handle(frame, now)
+		case errors.As(err, &big):
+			err = cx.handleTooLarge(big, now)
+		}
+		if err != nil {
+			cx.fail(err)
+			return
+		}
+	}
+}
+
+// maxReady bounds how many complete groups wait for the read buffer to run empty.
+const maxReady = 128
+
+// flush tells everybody what has been put ready for them. It runs when no complete frame is left in the read buffer, for
+// two reasons: callers that are woken together write together, and a consumer of a Queue sees everything that arrived
+// with the event that woke it (docs/locks.md D4b).
+func (cx *connection) flush() {
+	for i, g := range cx.ready {
+		cx.ready[i] = nil
+		g.release()
+	}
+	for i, q := range cx.dirty {
+		cx.dirty[i] = nil
+		q.flush()
+	}
+	cx.ready, cx.dirty = cx.ready[:0], cx.dirty[:0]
+}
+
+// header is a reply's header, decoded by hand on the hot path.
+type header struct {
+	xid  int32
+	zxid int64
+	code proto.Code
+}
+
+func readHeader(frame []byte) header {
+	return header{
+		xid:  int32(binary.BigEndian.Uint32(frame)),
+		zxid: int64(binary.BigEndian.Uint64(frame[4:])),
+		code: proto.Code(int32(binary.BigEndian.Uint32(frame[12:]))),
+	}
+}
+
+// handle takes one frame of at least a header's length, which conn has checked.
+func (cx *connection) handle(frame []byte, now int64) error {
+	h, body := readHeader(frame), frame[proto.ReplyHeaderSize:]
+	switch h.xid {
+	case proto.XidNotification:
+		cx.notify(h, body)
+		return nil
+	case proto.XidPing:
+		return cx.pong(h, now)
+	}
+	e, err := cx.settle(h, now)
+	if err != nil {
+		return err
+	}
+	if e.g == nil {
+		return cx.handleOwn(e, h)
+	}
+	cx.complete(e, h, body)
+	if e.op == proto.OpAuth && h.code != 0 {
+		return ErrAuthFailed
+	}
+	return nil
+}
+
+// pong takes the answer to a ping. One that was not asked for counts as a sign of life and nothing else.
+func (cx *connection) pong(h header, now int64) error {
+	s := cx.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sawZxidLocked(h.zxid)
+	if cx.pingOut {
+		cx.pingOut = false
+		s.clock.reply(cx.pingSent, false)
+		cx.useful.Store(true)
+	}
+	return s.overdueLocked(now)
+}
+
+// settle finds the request that a reply belongs to, and updates under one lock everything that must be true before its
+// caller is woken: the clocks, the zxids, the watch.
+func (cx *connection) settle(h header, now int64) (entry, error) {
+	s := cx.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := cx.matchLocked(h)
+	if !ok {
+		return e, &ProtocolError{Reason: "reply to nothing", Xid: h.xid}
+	}
+	s.sawZxidLocked(h.zxid)
+	if h.zxid > 0 {
+		s.relativeZxid = h.zxid
+	}
+	s.counters.Replies++
+	proof := e.op == proto.OpSync || e.op.IsWrite()
+	s.clock.reply(e.sent, proof && h.code != proto.ErrNotReadOnly)
+	cx.useful.Store(true)
+	if e.g == nil {
+		return e, s.overdueLocked(now)
+	}
+	c := &e.g.calls[e.i]
+	s.releaseRoomLocked(1, c.end-c.start)
+	if c.watch != nil && e.g.stage.Load() != abandoned {
+		s.armLocked(c, h.code)
+	}
+	if err := s.overdueLocked(now); err != nil {
+		cx.fifo.unpop(e) // its caller learns of the end like all the others
+		s.takeRoomLocked(1, c.end-c.start)
+		return e, err
+	}
+	return e, nil
+}
+
+// armLocked registers the watch of a call whose reply says that the server has set it: exists leaves one on a missing
+// znode too, the others only with success.
+func (s *Session) armLocked(c *Call, code proto.Code) {
+	switch {
+	case code == 0:
+		s.watches.add(c.watch)
+	case code == proto.ErrNoNode && c.op == proto.OpExists:
+		c.watch.Kind = WatchExist
+		s.watches.add(c.watch)
+	}
+}
+
+// matchLocked takes the entry of a reply out of the FIFO: the head in the normal case. The exceptions of docs/protocol.md
+// sections 20 and 22 are replies of earlier stages of the server, which overtake.
+func (cx *connection) matchLocked(h header) (entry, bool) {
+	if cx.fifo.n == 0 {
+		return entry{}, false
+	}
+	if cx.fifo.at(0).xid == h.xid {
+		return cx.fifo.pop(), true
+	}
+	for k := 1; k < cx.fifo.n; k++ {
+		e := cx.fifo.at(k)
+		if e.xid == h.xid && mayOvertake(e.op, h) {
+			return cx.fifo.remove(k), true
+		}
+	}
+	return entry{}, false
+}
+
+func mayOvertake(op proto.Op, h header) bool {
+	switch h.code {
+	case proto.ErrSessionClosedRequireSASL, proto.ErrUnimplemented, proto.ErrNotReadOnly:
+		return true
+	case proto.ErrNoAuth, proto.ErrInvalidACL:
+		return h.zxid == 0
+	}
+	return op == proto.OpAuth || op == proto.OpSASL
+}
+
+// handleOwn takes the reply to a request of the session itself.
+func (cx *connection) handleOwn(e entry, h header) error {
+	s := cx.s
+	switch e.op {
+	case proto.OpAuth:
+		if h.code != 0 {
+			return ErrAuthFailed
+		}
+	case proto.OpSync:
+		s.mu.Lock()
+		cx.syncOut = false
+		s.mu.Unlock()
+		if h.code == 0 {
+			s.holdsProved(cx)
+		} else if h.code == proto.ErrNotReadOnly {
+			s.endHolds(h.code)
+		}
+	case proto.OpSetWatches:
+		if h.code != 0 {
+			return &ProtocolError{Reason: "watches refused: " + h.code.Error(), Xid: h.xid}
+		}
+	case proto.OpCloseSession:
+		return errSessionGone
+	}
+	return nil
+}
+
+// complete copies a reply into its group and completes the call.
+func (cx *connection) complete(e entry, h header, body []byte) {
+	g, c := e.g, &e.g.calls[e.i]
+	c.zxid = h.zxid
+	var o Outcome
+	var err error
+	if h.code == 0 {
+		o = Replied
+		c.from = len(g.replies)
+		if g.stage.Load() == submitted {
+			g.replies = append(g.replies, body...)
+		}
+		c.to = len(g.replies)
+	} else {
+		o, err = Rejected, h.code
+		if h.code == proto.ErrNotReadOnly {
+			cx.s.endHolds(h.code)
+		}
+	}
+	cx.finish(g, int(e.i), o, err)
+}
+
+func (cx *connection) finish(g *Group, i int, o Outcome, err error) {
+	if !g.finishCall(i, o, err) {
+		return
+	}
+	if q := g.queue; q != nil {
+		if g.stage.CompareAndSwap(submitted, complete) {
+			q.push(Item{Kind: ItemReply, Tag: g.tag, Conn: cx.no}, false)
+			cx.dirty = append(cx.dirty, q)
+		}
+		return
+	}
+	cx.ready = append(cx.ready, g)
+	if len(cx.ready) >= maxReady {
+		cx.flush()
+	}
+}
+
+// handleTooLarge fails the call whose reply exceeds the receive limit. The reply came, but what it said is unknown.
+func (cx *connection) handleTooLarge(big *conn.TooLargeError, now int64) error {
+	h := readHeader(big.Header[:])
+	if h.xid == proto.XidNotification || h.xid == proto.XidPing {
+		return big
+	}
+	e, err := cx.settle(h, now)
+	if err != nil || e.g == nil {
+		return err
+	}
+	e.g.calls[e.i].zxid = h.zxid
+	cx.finish(e.g, int(e.i), Unknown, big)
+	return nil
+}
+
+// notify delivers a notification to the watches that it uses up. One that nobody waits for, or of an unknown type, is
+// normal and only counted.
+func (cx *connection) notify(h header, body []byte) {
+	r := jute.NewReader(body)
+	t := proto.EventType(r.Int())
+	r.Int() // the state is always "connected"
+	path := r.StringBytes()
+	s := cx.s
+	s.mu.Lock()
+	s.sawZxidLocked(h.zxid)
+	s.counters.Events++
+	if r.Err() == nil {
+		cx.fired = s.watches.take(cx.fired[:0], t, path)
+	}
+	s.mu.Unlock()
+	for i, w := range cx.fired {
+		ev := Event{Type: t, Path: w.Path, Zxid: h.zxid}
+		if q, ok := w.Sink.(*Queue); ok {
+			q.push(Item{Kind: ItemEvent, Tag: w.Tag, Conn: cx.no, Event: ev}, false)
+			cx.dirty = append(cx.dirty, q)
+		} else {
+			w.Sink.WatchEvent(w, ev, cx.no)
+		}
+		cx.fired[i] = nil
+	}
+	cx.fired = cx.fired[:0]
+}

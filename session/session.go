@@ -1,0 +1,308 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Session is one session of the ensemble with this process, from before its handshake to its end, across any number of
+// connections. It is terminal when over: every call that it accepted has then completed, exactly once, and every later one
+// is refused. All methods may be called from any goroutine.
+type Session struct {
+	cfg  *Config // immutable
+	gen  uint64  // immutable
+	keep *Keeper // immutable
+	base time.Time
+
+	ctx    context.Context // ends when Close is called
+	poke   chan struct{}   // a token makes serve look at its timers
+	ended  chan struct{}   // closed when the session is over and all is told
+	expiry error           // why; valid when ended is closed
+
+	mu           sync.Mutex // guards what follows; see doc.go for the order of locks
+	over         error      // why the session is over, or nil
+	closing      bool       // no new calls: Close is under way
+	state        State
+	id           int64
+	passwd       Secret
+	cx           *connection // nil while there is none
+	connNo       uint64
+	xid          int32
+	wrapped      bool  // the xid has been through its range
+	lastZxid     int64 // highest seen anywhere: what the handshake says
+	relativeZxid int64 // of the newest reply to a request: what setWatches says
+	clock        clock
+	queue        groupList
+	calls, bytes int           // accepted and not complete
+	room         chan struct{} // closed when room is made; nil when nobody waits
+	watches      registry
+	holds        holdList
+	contenders   int
+	lastHop      int64 // when a connection was last given up for want of a proof
+	nextLook     int64 // when serve looks at its timers next
+	leaseTimer   *time.Timer
+	leaseArmed   bool
+	cleaner      cleaner
+	counters     Counters
+}
+
+// Counters counts what a session, or all sessions of a Keeper, have done.
+type Counters struct {
+	Requests    uint64 // written, pings not counted
+	Bursts      uint64 // writes to the socket that carried them
+	Pings       uint64 // written
+	Replies     uint64 // matched
+	Events      uint64 // notifications received
+	Connections uint64 // handshakes that succeeded
+}
+
+func (c *Counters) add(o Counters) {
+	c.Requests += o.Requests
+	c.Bursts += o.Bursts
+	c.Pings += o.Pings
+	c.Replies += o.Replies
+	c.Events += o.Events
+	c.Connections += o.Connections
+}
+
+// newSession returns a session that has not begun; run begins it. Calls are accepted at once.
+func newSession(k *Keeper, gen uint64) *Session {
+	s := &Session{cfg: &k.cfg, gen: gen, keep: k, base: time.Now(), ctx: k.ctx,
+		poke: make(chan struct{}, 1), ended: make(chan struct{})}
+	s.cleaner.s = s
+	return s
+}
+
+// Generation counts the sessions of a Keeper from 1.
+func (s *Session) Generation() uint64 { return s.gen }
+
+// ID returns the session's id, 0 before the first handshake. Print it as unsigned hex.
+func (s *Session) ID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+// Timeout returns the session timeout that the server granted on the newest connection, 0 before the first.
+func (s *Session) Timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Duration(s.clock.timeout)
+}
+
+// State returns where the session stands now.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Ended is closed when the session is over and every call, watch and hold has been told; Err then says why.
+func (s *Session) Ended() <-chan struct{} { return s.ended }
+
+// Err returns why the session is over, nil while it is not.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// Do submits g and waits for its completion. kept is false when the context ended while requests were in flight: then g is
+// the session's, the caller drops it, and err is the context's error; the outcome of its writes is unknown. Otherwise
+// results are in g, and err repeats why nothing was sent, if so.
+func (s *Session) Do(ctx context.Context, g *Group) (kept bool, err error) {
+	if err := s.Submit(ctx, g); err != nil {
+		return true, err
+	}
+	if !g.wait(ctx, s) {
+		return false, ctx.Err()
+	}
+	return true, nil
+}
+
+// Submit queues g. It blocks only while the session has as much under way as the configuration allows, until the context
+// ends. On an error nothing is queued, the error is also the result of every call of g, and g will not complete again.
+func (s *Session) Submit(ctx context.Context, g *Group) error {
+	if !g.stage.CompareAndSwap(building, submitted) {
+		return ErrBusy
+	}
+	err := s.submit(ctx, g)
+	if err != nil {
+		for i := range g.calls {
+			g.calls[i].outcome, g.calls[i].err = NotSent, err
+		}
+		g.left = 0
+		g.stage.Store(complete)
+	}
+	return err
+}
+
+func (s *Session) submit(ctx context.Context, g *Group) error {
+	if err := s.checkSize(g); err != nil {
+		return err
+	}
+	if ctx != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	for {
+		if err := s.refusalLocked(); err != nil {
+			s.mu.Unlock()
+			return err
+		}
+		if ctx == nil || s.calls == 0 || s.calls+len(g.calls) <= s.cfg.MaxCalls && s.bytes+len(g.buf) <= s.cfg.MaxBytes {
+			break
+		}
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		room := s.room
+		s.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		s.mu.Lock()
+	}
+	s.enqueueLocked(g)
+	cx := s.cx
+	s.mu.Unlock()
+	if cx != nil {
+		cx.signal()
+	}
+	return nil
+}
+
+// enqueueLocked accepts g: from here on it completes exactly once.
+func (s *Session) enqueueLocked(g *Group) {
+	g.left = len(g.calls)
+	s.takeRoomLocked(len(g.calls), len(g.buf))
+	s.queue.push(g)
+}
+
+// refusalLocked says why no call is accepted now.
+func (s *Session) refusalLocked() error {
+	switch {
+	case s.over != nil:
+		return s.over
+	case s.closing:
+		return ErrClosed
+	case s.cfg.FailFast && s.cx == nil && s.id != 0:
+		return ErrDisconnected
+	}
+	return nil
+}
+
+// checkSize refuses a request over the send limit: the server would close the connection without a word.
+func (s *Session) checkSize(g *Group) error {
+	if len(g.buf) <= s.cfg.SendLimit {
+		return nil
+	}
+	for i := range g.calls {
+		c := &g.calls[i]
+		if size := c.end - c.start - 4; size > s.cfg.SendLimit {
+			return &RequestTooLargeError{Op: c.op, Size: size, Limit: s.cfg.SendLimit}
+		}
+	}
+	return nil
+}
+
+func (s *Session) takeRoomLocked(calls, bytes int) {
+	s.calls += calls
+	s.bytes += bytes
+}
+
+func (s *Session) releaseRoomLocked(calls, bytes int) {
+	s.calls -= calls
+	s.bytes -= bytes
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}
+
+// withdraw takes g out of the queue, if nothing of it has been written.
+func (s *Session) withdraw(g *Group) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !g.queued {
+		return false
+	}
+	s.queue.remove(g)
+	s.releaseRoomLocked(len(g.calls), len(g.buf))
+	return true
+}
+
+// Unwatch forgets a one-shot watch, whether it is registered or its request is still under way in a group that was given
+// up. The server's own registration stays until it fires or the connection ends; nobody is told then.
+func (s *Session) Unwatch(w *Watch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches.remove(w)
+}
+
+// WatchCount returns the number of registered one-shot watches.
+func (s *Session) WatchCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches.count()
+}
+
+// Counters returns what the session has done so far.
+func (s *Session) Counters() Counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counters
+}
+
+// sawZxidLocked keeps the highest zxid: a server that is behind it must not serve us (docs/protocol.md section 4).
+func (s *Session) sawZxidLocked(zxid int64) { s.lastZxid = max(s.lastZxid, zxid) }
+
+// overdueLocked is the check that a process which was stopped makes before anything completes: has the session ended by
+// its own clock, with everything taken into account that has been answered?
+func (s *Session) overdueLocked(now int64) error {
+	if now >= s.clock.sessionEnd() {
+		return ErrSessionExpired
+	}
+	return nil
+}
+
+// groupList is the queue of groups of which nothing has been written. The session's mu guards it.
+type groupList struct{ first, last *Group }
+
+func (l *groupList) push(g *Group) {
+	g.queued, g.prev, g.next = true, l.last, nil
+	if l.last == nil {
+		l.first = g
+	} else {
+		l.last.next = g
+	}
+	l.last = g
+}
+
+// pushFront puts g before everything else.
+func (l *groupList) pushFront(g *Group) {
+	g.queued, g.prev, g.next = true, nil, l.first
+	if l.first == nil {
+		l.last = g
+	} else {
+		l.first.prev = g
+	}
+	l.first = g
+}
+
+func (l *groupList) remove(g *Group) {
+	if g.prev == nil {
+		l.first = g.next
+	} else {
+		g.prev.next = g.next
+	}
+	if g.next == nil {
+		l.last = g.prev
+	} else {
+		g.next.prev = g.prev
+	}
+	g.queued, g.prev, g.next = false, nil, nil
+}
