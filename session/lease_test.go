@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,16 +16,37 @@ import (
 
 // recorder is a Holder that notes what it is told, with the time.
 type recorder struct {
-	began  time.Time
-	states []HoldState
-	causes []error
-	at     []time.Duration
+	began time.Time
+	mu    sync.Mutex
+	notes []note
+}
+
+type note struct {
+	state HoldState
+	cause error
+	at    time.Duration
 }
 
 func (r *recorder) HoldChanged(s HoldState, cause error) {
-	r.states = append(r.states, s)
-	r.causes = append(r.causes, cause)
-	r.at = append(r.at, time.Since(r.began))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, note{s, cause, time.Since(r.began)})
+}
+
+// seen returns the states that have been told so far.
+func (r *recorder) seen() (states []HoldState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.notes {
+		states = append(states, n.state)
+	}
+	return states
+}
+
+func (r *recorder) last() note {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.notes[len(r.notes)-1]
 }
 
 func TestHeartbeatIsSyncWhileThereAreHolds(t *testing.T) {
@@ -43,7 +65,7 @@ func TestHeartbeatIsSyncWhileThereAreHolds(t *testing.T) {
 		}
 		assert.True(t, ss.Unhold(h))
 		assert.False(t, ss.Unhold(h))
-		assert.Empty(t, rec.states)
+		assert.Empty(t, rec.seen())
 		l.expect(proto.OpPing)
 	})
 }
@@ -64,38 +86,42 @@ func TestContendersNeedProofToo(t *testing.T) {
 // session clock still runs (C152, D16).
 func TestLeaseEndsOnAFollowerWithoutLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, k, l := start(t, func(c *Config) { c.MinBackoff = time.Hour })
+		s, k, l := start(t, nil)
 		ss := k.Current()
 		rec := &recorder{began: time.Now()}
 		require.NoError(t, ss.Hold(&Hold{Holder: rec}, 1))
-		go func() {
+		withoutLeader := func(l *link) { // answers everything but syncs
 			for {
 				g, err := l.tryRead()
 				if err != nil {
 					return
 				}
-				if g.op != proto.OpSync { // everything but syncs is answered
+				if g.op != proto.OpSync {
 					l.reply(g, 1, 0, stat)
 				}
 			}
-		}()
-		// Reads go on, so only the missing proof makes the session leave: T/3 after the first unanswered sync.
+		}
+		go withoutLeader(l)
+		// Pings are answered, so only the missing proof makes the session leave: T/3 after the first unanswered sync.
 		l2, _ := s.serve(0x77, testTimeout)
-		assert.Equal(t, testTimeout/4+testTimeout/3, time.Since(rec.began))
+		hop := testTimeout/4 + testTimeout/3
+		assert.Equal(t, hop, time.Since(rec.began))
+		assert.Equal(t, []HoldState{Unsure}, rec.seen())
+		// The next server does not answer the sync either, which goes ahead of everything else. There is no second hop
+		// within T; the hold ends T after the second handshake, which was proof.
+		first := l2.read()
+		assert.Equal(t, proto.OpSync, first.op)
+		go withoutLeader(l2)
+		<-time.After(testTimeout - time.Millisecond)
+		assert.Equal(t, []HoldState{Unsure}, rec.seen())
+		<-time.After(2 * time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure}, rec.states)
-		// The next server does not answer the sync either, which goes ahead of everything else.
-		l2.expect(proto.OpSync)
-		queued := setData("/a")
-		require.NoError(t, ss.Submit(t.Context(), queued))
-		l2.expect(proto.OpSetData)
-		l2.reply(got{xid: proto.XidPing}, 1, 0, nil)
-		// No second hop within T. The hold ends T after the second handshake, which was proof.
-		<-time.After(testTimeout)
-		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure, Lost}, rec.states)
-		assert.ErrorIs(t, rec.causes[1], ErrLeaseDeadline)
+		assert.Equal(t, []HoldState{Unsure, Lost}, rec.seen())
+		assert.Equal(t, hop+testTimeout, rec.last().at)
+		assert.ErrorIs(t, rec.last().cause, ErrLeaseDeadline)
+		assert.NoError(t, ss.Err(), "the session clock goes on")
 		_ = l2.fc.Close()
+		_ = s.ln.Close()
 		_ = k.Close()
 	})
 }
@@ -107,7 +133,7 @@ func TestUnsureHoldIsHeldAgainAfterTheSync(t *testing.T) { // A10 rule 8
 		require.NoError(t, k.Current().Hold(&Hold{Holder: rec}, 1))
 		_ = l.fc.Close()
 		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure}, rec.states)
+		assert.Equal(t, []HoldState{Unsure}, rec.seen())
 		user := setData("/a")
 		require.NoError(t, k.Current().Submit(t.Context(), user))
 		l2, _ := s.serve(0x77, testTimeout)
@@ -115,10 +141,10 @@ func TestUnsureHoldIsHeldAgainAfterTheSync(t *testing.T) { // A10 rule 8
 		proof := l2.expect(proto.OpSync)
 		l2.expect(proto.OpSetData)
 		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure}, rec.states, "not before the answer")
+		assert.Equal(t, []HoldState{Unsure}, rec.seen(), "not before the answer")
 		l2.reply(proof, 1, 0, nil)
 		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure, Held}, rec.states)
+		assert.Equal(t, []HoldState{Unsure, Held}, rec.seen())
 	})
 }
 
@@ -130,16 +156,16 @@ func TestHoldsEndWithTheSession(t *testing.T) {
 		_ = l.fc.Close()
 		s.serve(0, 0)
 		synctest.Wait()
-		assert.Equal(t, []HoldState{Unsure, Lost}, rec.states)
-		assert.ErrorIs(t, rec.causes[1], ErrSessionExpired)
+		assert.Equal(t, []HoldState{Unsure, Lost}, rec.seen())
+		assert.ErrorIs(t, rec.last().cause, ErrSessionExpired)
 		l2, _ := s.serve(9, testTimeout)
 		synctest.Wait()
 		require.NoError(t, k.Current().Hold(&Hold{Holder: rec}, 1))
 		assert.ErrorIs(t, k.Current().Hold(&Hold{Holder: rec}, 2), ErrDisconnected, "decided on another connection")
 		go l2.goodbye()
 		require.NoError(t, k.Close())
-		assert.Equal(t, []HoldState{Unsure, Lost, Lost}, rec.states)
-		assert.ErrorIs(t, rec.causes[2], ErrClosed)
+		assert.Equal(t, []HoldState{Unsure, Lost, Lost}, rec.seen())
+		assert.ErrorIs(t, rec.last().cause, ErrClosed)
 	})
 }
 

@@ -15,10 +15,9 @@ type Session struct {
 	keep *Keeper // immutable
 	base time.Time
 
-	ctx    context.Context // ends when Close is called
-	poke   chan struct{}   // a token makes serve look at its timers
-	ended  chan struct{}   // closed when the session is over and all is told
-	expiry error           // why; valid when ended is closed
+	ctx   context.Context // ends when Close is called
+	poke  chan struct{}   // a token makes serve look at its timers
+	ended chan struct{}   // closed when the session is over and all is told
 
 	mu           sync.Mutex // guards what follows; see doc.go for the order of locks
 	over         error      // why the session is over, or nil

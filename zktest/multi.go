@@ -1,0 +1,186 @@
+package zktest
+
+import (
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// part is one operation of a multi: a create when create.op is set, else a change.
+type part struct {
+	op     proto.Op
+	create createArgs
+	change changeArgs
+}
+
+// partResult is what became of it.
+type partResult struct {
+	op   proto.Op // the type in the answer
+	code proto.Code
+	path string
+	stat proto.Stat
+}
+
+// nextPart reads a MultiHeader and reports whether an operation follows.
+func nextPart(r *jute.Reader) (proto.Op, bool) {
+	op := proto.Op(r.Int())
+	done := r.Bool()
+	r.Int() // not looked at
+	return op, !done && r.Err() == nil
+}
+
+// readParts reads the operations of a multi; ok is false if one of them cannot be part of one.
+func (s *Server) readPartsLocked(r *jute.Reader) (parts []part, ok bool) {
+	for {
+		op, more := nextPart(r)
+		if !more {
+			return parts, r.Err() == nil
+		}
+		p := part{op: op}
+		switch op {
+		case proto.OpCreate, proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
+			p.create = s.readCreateLocked(op, r)
+			ok = p.create.path != nil
+		case proto.OpDelete, proto.OpSetData, proto.OpCheck:
+			p.change = s.readChangeLocked(op, r)
+			ok = p.change.path != nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+		parts = append(parts, p)
+	}
+}
+
+// multi serves a transaction of several operations: all of them or none.
+func (q *request) multi() {
+	tx := q.s.beginLocked(q.now)
+	tx.atomic, tx.owner = true, q.c.ss
+	parts, ok := q.s.readPartsLocked(q.r)
+	if !ok {
+		q.fail(tx.zxid, proto.ErrMarshalling)
+		return
+	}
+	results := make([]partResult, len(parts))
+	failed := -1
+	for i := range parts {
+		if failed >= 0 {
+			results[i].code = proto.ErrRuntimeInconsistency
+			continue
+		}
+		if results[i] = tx.part(q.c, &parts[i]); results[i].code != 0 {
+			failed = i
+		}
+	}
+	if failed >= 0 {
+		tx.rollback()
+	} else {
+		tx.commit()
+	}
+	q.c.beginLocked(q.xid, tx.zxid)
+	for i := range results {
+		if failed >= 0 {
+			results[i].op = proto.OpError
+		}
+		q.c.out = results[i].appendTo(q.c.out)
+	}
+	q.c.out = appendMultiEnd(q.c.out)
+	q.c.endLocked()
+}
+
+// part executes one operation. A create2 is answered as a create, without Stat, as 3.8.0 does (docs/protocol.md section 10).
+func (tx *txn) part(c *connection, p *part) partResult {
+	if !p.op.IsCreate() {
+		n, code := tx.change(c, p.change)
+		res := partResult{op: p.op, code: code}
+		if n != nil && p.op == proto.OpSetData {
+			res.stat = n.stat()
+		}
+		return res
+	}
+	n, code := tx.create(c, p.create)
+	if code != 0 {
+		return partResult{code: code}
+	}
+	res := partResult{op: proto.OpCreate, path: n.path, stat: n.stat()}
+	if p.op == proto.OpCreateContainer || p.op == proto.OpCreateTTL {
+		res.op = proto.OpCreate2
+	}
+	return res
+}
+
+func (p *partResult) appendTo(b []byte) []byte {
+	b = appendMultiHeader(b, p.op, p.code)
+	switch p.op {
+	case proto.OpCreate:
+		b = jute.AppendString(b, p.path)
+	case proto.OpCreate2:
+		b = p.stat.AppendTo(jute.AppendString(b, p.path))
+	case proto.OpSetData:
+		b = p.stat.AppendTo(b)
+	case proto.OpError:
+		b = jute.AppendInt(b, int32(p.code))
+	}
+	return b
+}
+
+func appendMultiHeader(b []byte, op proto.Op, code proto.Code) []byte {
+	b = jute.AppendInt(b, int32(op))
+	b = jute.AppendBool(b, false)
+	return jute.AppendInt(b, int32(code))
+}
+
+func appendMultiEnd(b []byte) []byte {
+	b = jute.AppendInt(b, int32(proto.OpError))
+	b = jute.AppendBool(b, true)
+	return jute.AppendInt(b, -1)
+}
+
+// multiRead answers each read on its own.
+func (q *request) multiRead() {
+	t := q.c.viewLocked()
+	q.c.beginLocked(q.xid, t.zxid)
+	for {
+		op, more := nextPart(q.r)
+		if !more {
+			break
+		}
+		path := q.r.StringBytes()
+		q.r.Bool() // the watch flag is ignored
+		if q.r.Err() != nil || path == nil || op != proto.OpGetData && op != proto.OpGetChildren {
+			q.refuseMultiRead(t.zxid, q.r.Err() == nil && path != nil)
+			return
+		}
+		one := request{s: q.s, c: q.c, op: op}
+		n := t.get(path)
+		if code := one.readable(n, path); code != 0 {
+			q.c.out = appendMultiHeader(q.c.out, proto.OpError, code)
+			q.c.out = jute.AppendInt(q.c.out, int32(code))
+			continue
+		}
+		q.c.out = appendMultiHeader(q.c.out, op, 0)
+		one.body(n)
+	}
+	if q.r.Err() != nil {
+		q.refuseMultiRead(t.zxid, false)
+		return
+	}
+	q.c.out = appendMultiEnd(q.c.out)
+	q.c.endLocked()
+}
+
+// refuseMultiRead answers the whole with -5. When a write was among the reads, and in no other error answer there is, a
+// body comes with it (docs/protocol.md section 21, number 11).
+func (q *request) refuseMultiRead(zxid int64, withBody bool) {
+	c := q.c
+	c.out = c.out[:c.replyAt]
+	if !withBody {
+		q.fail(zxid, proto.ErrMarshalling)
+		return
+	}
+	c.replyLocked(q.xid, zxid, proto.ErrMarshalling)
+	c.s.stats.replies--
+	c.out = appendMultiEnd(c.out)
+	c.endLocked()
+}

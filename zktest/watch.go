@@ -1,0 +1,199 @@
+package zktest
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// watchMode is how long a watch lives and what it covers. A connection has one mode per path and table, the newest, as in
+// servers before 3.9.0 (docs/protocol.md section 11).
+type watchMode uint8
+
+const (
+	watchOnce watchMode = iota
+	watchPersistent
+	watchRecursive
+)
+
+// watchTable holds the watches of one side: data and existence, or children. Guarded by Server.mu.
+type watchTable struct {
+	side      int // index in connection.watches
+	byPath    map[string][]watchRef
+	recursive int // number of recursive watches: without any, ancestors need no look
+}
+
+type watchRef struct {
+	c    *connection
+	mode watchMode
+}
+
+// The two sides of watches, and of connection.watches.
+const (
+	dataSide = iota
+	childSide
+	sides
+)
+
+func newWatchTable(side int) watchTable {
+	return watchTable{side: side, byPath: make(map[string][]watchRef)}
+}
+
+// add registers a watch of c on path, in place of an earlier one there.
+func (w *watchTable) add(c *connection, path string, mode watchMode) {
+	if c.gone {
+		return
+	}
+	if mode == watchRecursive {
+		w.recursive++
+	}
+	if _, ok := c.watches[w.side][path]; ok {
+		for i, ref := range w.byPath[path] {
+			if ref.c == c {
+				w.dropped(ref.mode)
+				w.byPath[path][i].mode = mode
+				return
+			}
+		}
+	}
+	if c.watches[w.side] == nil {
+		c.watches[w.side] = make(map[string]struct{})
+	}
+	c.watches[w.side][path] = struct{}{}
+	w.byPath[path] = append(w.byPath[path], watchRef{c, mode})
+}
+
+func (w *watchTable) dropped(mode watchMode) {
+	if mode == watchRecursive {
+		w.recursive--
+	}
+}
+
+// has reports whether c watches path.
+func (w *watchTable) has(c *connection, path string) bool {
+	_, ok := c.watches[w.side][path]
+	return ok
+}
+
+// remove takes the watch of c on path away and reports whether there was one.
+func (w *watchTable) remove(c *connection, path string) bool {
+	if !w.has(c, path) {
+		return false
+	}
+	delete(c.watches[w.side], path)
+	refs := w.byPath[path]
+	for i, ref := range refs {
+		if ref.c == c {
+			w.dropped(ref.mode)
+			w.store(path, append(refs[:i], refs[i+1:]...))
+			break
+		}
+	}
+	return true
+}
+
+// removeAll takes all watches of c away.
+func (w *watchTable) removeAll(c *connection) {
+	for path := range c.watches[w.side] {
+		w.remove(c, path)
+	}
+}
+
+func (w *watchTable) store(path string, refs []watchRef) {
+	if len(refs) == 0 {
+		delete(w.byPath, path)
+		return
+	}
+	w.byPath[path] = refs
+}
+
+// trigger collects, in s.hit, the connections that an event of this kind on path goes to, each once per stamp, and drops
+// the one-shot watches that it uses up (WatchManager.triggerWatch).
+func (s *Server) triggerLocked(w *watchTable, kind proto.EventType, path string) {
+	if refs := w.byPath[path]; len(refs) > 0 {
+		kept := refs[:0]
+		for _, ref := range refs {
+			if ref.mode != watchRecursive || kind != proto.EventNodeChildrenChanged {
+				s.hitLocked(ref.c)
+			}
+			if ref.mode != watchOnce {
+				kept = append(kept, ref)
+			} else {
+				delete(ref.c.watches[w.side], path)
+			}
+		}
+		clear(refs[len(kept):])
+		w.store(path, kept)
+	}
+	if w.recursive == 0 || kind == proto.EventNodeChildrenChanged {
+		return
+	}
+	for up := path; up != "/" && up != ""; {
+		up = up[:max(strings.LastIndexByte(up, '/'), 0)]
+		if up == "" {
+			up = "/"
+		}
+		for _, ref := range w.byPath[up] {
+			if ref.mode == watchRecursive {
+				s.hitLocked(ref.c)
+			}
+		}
+	}
+}
+
+func (s *Server) hitLocked(c *connection) {
+	if c.stamp != s.stamp {
+		c.stamp = s.stamp
+		s.hit = append(s.hit, c)
+	}
+}
+
+// fireLocked sends the events of one change: one frame per connection, event and path (DataTree.createNode, deleteNode,
+// setData).
+func (s *Server) fireLocked(e change) {
+	s.stamp++
+	s.triggerLocked(&s.watches[dataSide], e.kind, e.path)
+	if e.kind == proto.EventNodeDeleted {
+		s.triggerLocked(&s.watches[childSide], e.kind, e.path)
+	}
+	s.notifyLocked(e.kind, e.path)
+	if e.parent != "" {
+		s.stamp++
+		s.triggerLocked(&s.watches[childSide], proto.EventNodeChildrenChanged, e.parent)
+		s.notifyLocked(proto.EventNodeChildrenChanged, e.parent)
+	}
+}
+
+// notifyLocked sends one event to the connections in s.hit and empties it.
+func (s *Server) notifyLocked(kind proto.EventType, path string) {
+	for _, c := range s.hit {
+		s.eventLocked(c, kind, path)
+	}
+	clear(s.hit)
+	s.hit = s.hit[:0]
+}
+
+// stateSyncConnected is the state in every WatcherEvent a server sends.
+const stateSyncConnected = 3
+
+// eventLocked queues a notification for c. A connection whose member is cut off gets it when the member is back.
+func (s *Server) eventLocked(c *connection, kind proto.EventType, path string) {
+	s.stats.notifications++
+	dst := &c.out
+	if c.member.cut {
+		dst = &c.late
+	}
+	at := len(*dst)
+	b := append(*dst, 0, 0, 0, 0)
+	b = jute.AppendInt(b, proto.XidNotification)
+	b = jute.AppendLong(b, -1)
+	b = jute.AppendInt(b, 0)
+	b = jute.AppendInt(b, int32(kind))
+	b = jute.AppendInt(b, stateSyncConnected)
+	b = jute.AppendString(b, path)
+	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	*dst = b
+	s.dirtyLocked(c)
+}
