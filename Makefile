@@ -15,6 +15,8 @@ NESTED := $(patsubst ./%/go.mod,%,$(sort $(shell find . -mindepth 2 -name go.mod
 BENCHTIME ?= 1s
 DURATION ?= 10s
 FUZZTIME ?= 2000x
+# A test that hangs fails with its goroutines printed, before anybody's patience or a stage of .ci/run ends.
+TIMEOUT ?= 4m
 
 .PHONY: test unit nested race lint format vet staticcheck generate generated fuzz bench download ci
 
@@ -23,17 +25,17 @@ test: unit nested
 
 ## unit: the tests of the root module; needs no server and no network.
 unit:
-	$(GO) test ./...
+	$(GO) test -timeout $(TIMEOUT) ./...
 
 ## nested: the tests of the nested modules, one package at a time, since each may start an ensemble of its own.
 nested:
 	@for module in $(NESTED); do \
-	  echo "module $$module"; (cd $$module && $(GO) test -count=1 -p 1 ./...); \
+	  echo "module $$module"; (cd $$module && $(GO) test -count=1 -p 1 -timeout $(TIMEOUT) ./...); \
 	done
 
 ## race: the unit tests under the race detector; needs a C compiler.
 race:
-	$(GO) test -race ./...
+	$(GO) test -race -timeout $(TIMEOUT) ./...
 
 ## lint: what needs no test to be known wrong.
 lint: format vet staticcheck generated
@@ -70,9 +72,10 @@ fuzz:
 	  done; \
 	done
 
-## bench: the micro-benchmarks.
+## bench: the micro-benchmarks, then locks on the embedded server.
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+	@if [ -d bench ]; then $(GO) run ./bench -duration $(DURATION); fi
 
 # Fetches all that the other targets load from a network.
 download:

@@ -30,6 +30,7 @@ type Group struct {
 	buf     []byte // the frames of all requests
 	replies []byte // the bodies of all replies; written by the reader until the group is complete
 	left    int    // calls without outcome; owned by whoever completes calls (see doc.go)
+	quiet   int    // rounds in a row in which a large buffer was not needed
 	connNo  uint64 // number of the connection that carried the group; 0 while it was on none
 
 	stage      atomic.Int32 // publishes the hand-over between caller and session
@@ -77,21 +78,36 @@ func (g *Group) End(b []byte, w *Watch) int {
 	return i
 }
 
-// Reset empties the group for its next use. Buffers that a large request or reply has left are dropped.
+// Reset empties the group for its next use. A large buffer is kept as long as it is needed every now and then, so that a
+// caller whose replies are all large does not pay for them with garbage.
 func (g *Group) Reset() {
 	clear(g.calls)
-	g.calls, g.buf, g.replies = g.calls[:0], keepSmall(g.buf), keepSmall(g.replies)
+	g.calls, g.buf, g.replies = g.calls[:0], g.keep(g.buf), g.keep(g.replies)
 	g.left, g.connNo = 0, 0
 	g.queue, g.to = nil, nil
 	g.stage.Store(building)
 }
 
-// keep is the size of a buffer, in bytes, that an idle group may hold on to.
-const keep = 16 << 10
+// Limits of the memory that an idle group holds on to.
+const (
+	smallBuffer = 16 << 10 // bytes that are kept in any case
+	largeBuffer = 1 << 20  // bytes above which nothing is kept
+	quietRounds = 16       // rounds without need after which a buffer between the two is dropped
+)
 
-func keepSmall(b []byte) []byte {
-	if cap(b) > keep {
+// keep returns b emptied for its next use, or nil when it is too large to be kept.
+func (g *Group) keep(b []byte) []byte {
+	switch {
+	case cap(b) <= smallBuffer:
+		return b[:0]
+	case cap(b) > largeBuffer:
 		return nil
+	case len(b) > smallBuffer:
+		g.quiet = 0
+	case g.quiet >= quietRounds:
+		return nil
+	default:
+		g.quiet++
 	}
 	return b[:0]
 }
@@ -116,6 +132,9 @@ func (g *Group) Body(i int) []byte {
 
 // Zxid returns the zxid of reply i; for a successful write it is the write's own.
 func (g *Group) Zxid(i int) int64 { return g.calls[i].zxid }
+
+// Conn returns the number of the connection that carried a complete group, 0 when none did.
+func (g *Group) Conn() uint64 { return g.connNo }
 
 // To makes the group go to q when it is complete, as an item with the tag, in the order of the wire among the events and
 // groups that go there too.

@@ -9,14 +9,23 @@ import (
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
-// cleaner owns the deletions that must happen whatever becomes of their callers: each is repeated until the server says OK
-// or "no node", or the session ends, which deletes ephemeral znodes anyway.
+// job is something that the session does on its own, whatever becomes of its caller: a group that is sent again on the next
+// connection when its reply was lost. All methods are called on the session's goroutines, or by whoever starts the job.
+type job interface {
+	receiver
+	group() *Group
+	prepare()      // builds the next request
+	end(err error) // the session is over
+}
+
+// cleaner owns the jobs of a session. Deletions are repeated until the server says OK or "no node", or the session ends,
+// which deletes ephemeral znodes anyway.
 type cleaner struct {
 	s *Session
 
 	mu     sync.Mutex // guards what follows; taken with the session's mu held, never the other way round
 	n      int        // cleanups not done
-	parked []*Cleanup // those whose request was lost, until the next connection
+	parked []job      // those whose request was lost, until the next connection
 }
 
 // Cleanup is one deletion in the hands of a session's cleaner. The zero value is ready for Session.Delete or
@@ -59,7 +68,7 @@ func (s *Session) CleanupsPending() int {
 
 func (cl *cleaner) start(c *Cleanup) {
 	if c.g == nil {
-		c.g = &Group{}
+		c.g = NewGroup()
 	}
 	cl.mu.Lock()
 	cl.n++
@@ -67,11 +76,15 @@ func (cl *cleaner) start(c *Cleanup) {
 	cl.send(c)
 }
 
-// send queues the next request of c.
-func (cl *cleaner) send(c *Cleanup) {
-	c.prepare()
-	cl.enqueue(c)
+// send queues the next request of j.
+func (cl *cleaner) send(j job) {
+	j.prepare()
+	cl.enqueue(j)
 }
+
+func (c *Cleanup) group() *Group { return c.g }
+
+func (c *Cleanup) end(err error) { c.s.cleaner.finish(c, err) }
 
 // prepare builds the next request.
 func (c *Cleanup) prepare() {
@@ -91,10 +104,11 @@ func appendDelete(g *Group, path string) {
 	g.End(jute.AppendInt(b, -1), nil)
 }
 
-func (cl *cleaner) enqueue(c *Cleanup) {
-	s := cl.s
-	c.g.to = c
-	c.g.stage.Store(submitted)
+// enqueue queues the group of j, without waiting for room: it must not block, and jobs are few.
+func (cl *cleaner) enqueue(j job) {
+	s, g := cl.s, j.group()
+	g.to = j
+	g.stage.Store(submitted)
 	s.mu.Lock()
 	err := s.over
 	if err == nil && s.closing {
@@ -102,14 +116,14 @@ func (cl *cleaner) enqueue(c *Cleanup) {
 	}
 	var cx *connection
 	if err == nil {
-		s.enqueueLocked(c.g)
+		s.enqueueLocked(g)
 		cx = s.cx
 	}
 	s.mu.Unlock()
 	switch {
 	case err != nil:
-		c.g.stage.Store(complete)
-		cl.finish(c, err)
+		g.stage.Store(complete)
+		j.end(err)
 	case cx != nil:
 		cx.signal()
 	}
@@ -170,47 +184,48 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// park keeps c for the next connection.
-func (cl *cleaner) park(c *Cleanup) {
+// park keeps j for the next connection.
+func (cl *cleaner) park(j job) {
 	s := cl.s
 	s.mu.Lock()
 	now := s.over != nil || s.cx != nil // the session is ending, or has a new connection already
 	if !now {
 		cl.mu.Lock()
-		cl.parked = append(cl.parked, c)
+		cl.parked = append(cl.parked, j)
 		cl.mu.Unlock()
 	}
 	s.mu.Unlock()
 	if now {
-		cl.send(c)
+		cl.send(j)
 	}
 }
 
 // resumeLocked queues what is parked ahead of everything else, on a new connection. The session's mu is held.
 func (cl *cleaner) resumeLocked() {
-	cl.mu.Lock()
-	parked := cl.parked
-	cl.parked = nil
-	cl.mu.Unlock()
-	for _, c := range parked {
-		c.prepare()
-		c.g.to = c
-		c.g.stage.Store(submitted)
-		c.g.left = len(c.g.calls)
-		cl.s.takeRoomLocked(len(c.g.calls), len(c.g.buf))
-		cl.s.queue.pushFront(c.g)
+	for _, j := range cl.takeParked() {
+		j.prepare()
+		g := j.group()
+		g.to = j
+		g.stage.Store(submitted)
+		g.left = len(g.calls)
+		cl.s.takeRoomLocked(len(g.calls), len(g.buf))
+		cl.s.queue.pushFront(g)
 	}
 }
 
-// end finishes what is parked, when the session is over.
+// end ends what is parked, when the session is over.
 func (cl *cleaner) end(err error) {
+	for _, j := range cl.takeParked() {
+		j.end(err)
+	}
+}
+
+func (cl *cleaner) takeParked() []job {
 	cl.mu.Lock()
+	defer cl.mu.Unlock()
 	parked := cl.parked
 	cl.parked = nil
-	cl.mu.Unlock()
-	for _, c := range parked {
-		cl.finish(c, err)
-	}
+	return parked
 }
 
 // finish makes c done.

@@ -147,7 +147,6 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	if req.SessionID != 0 && rep.SessionID != req.SessionID {
 		return nil, errWrongID
 	}
-	creds := s.keep.credentials()
 	s.mu.Lock()
 	s.connNo++
 	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, wake: make(chan struct{}, 1), dead: make(chan struct{})}
@@ -157,7 +156,7 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	if rep.ReadOnly {
 		state = StateConnectedReadOnly
 	}
-	for _, c := range creds {
+	for _, c := range s.keep.credentials() { // read here: one that comes later finds the connection, and is sent on it
 		cx.preludeAdd(proto.XidAuth, proto.OpAuth, func(b []byte) []byte {
 			return (&proto.AuthPacket{Scheme: c.Scheme, Auth: c.Auth}).AppendTo(b)
 		})

@@ -38,7 +38,7 @@
 //
 // # Order of locks
 //
-//	Session.mu, then cleaner.mu, then changes.mu; Keeper.mu, hosts.mu, Queue.mu and Cleanup.mu are taken last and alone.
+//	Session.mu, then one of cleaner.mu, changes.mu and Keeper.mu; hosts.mu, Queue.mu and Cleanup.mu are taken alone.
 //
 // No lock is held during I/O, a channel operation that can block, a call to a Holder, a Sink, or a log handler.
 //

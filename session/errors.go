@@ -44,6 +44,8 @@ var (
 	ErrCloseUnconfirmed = errors.New("close not confirmed by the server: the session is left to expire")
 	// ErrBusy is the answer to a group that is still under way.
 	ErrBusy = errors.New("group is still in flight")
+	// ErrEmpty is the answer to a group without requests.
+	ErrEmpty = errors.New("group has no requests")
 )
 
 // RequestTooLargeError says that a request exceeds the send limit; nothing of it was written.

@@ -65,8 +65,8 @@ func (k *Keeper) succeed(s *Session, end error) {
 	if k.current.Load() != s || end != ErrSessionExpired || k.cfg.FinalExpiry || k.ctx.Err() != nil {
 		return
 	}
-	k.mu.Lock()
 	past := s.Counters()
+	k.mu.Lock()
 	k.past.add(past)
 	k.mu.Unlock()
 	k.current.Store(newSession(k, s.gen+1))

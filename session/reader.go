@@ -24,12 +24,10 @@ func (cx *connection) readLoop() {
 			now = cx.s.now()
 			cx.lastRead.Store(now)
 		}
-		var big *conn.TooLargeError
-		switch {
-		case err == nil:
+		if err == nil {
 			err = cx.handle(frame, now)
-		case errors.As(err, &big):
-			err = cx.handleTooLarge(big, now)
+		} else {
+			err = cx.handleError(err, now)
 		}
 		if err != nil {
 			cx.fail(err)
@@ -247,6 +245,15 @@ func (cx *connection) finish(g *Group, i int, o Outcome, err error) {
 	if len(cx.ready) >= maxReady {
 		cx.flush()
 	}
+}
+
+// handleError takes the error of a frame: a reply over the limit concerns its call, anything else the connection.
+func (cx *connection) handleError(err error, now int64) error {
+	var big *conn.TooLargeError
+	if errors.As(err, &big) {
+		return cx.handleTooLarge(big, now)
+	}
+	return err
 }
 
 // handleTooLarge fails the call whose reply exceeds the receive limit. The reply came, but what it said is unknown.

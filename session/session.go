@@ -138,6 +138,9 @@ func (s *Session) Submit(ctx context.Context, g *Group) error {
 }
 
 func (s *Session) submit(ctx context.Context, g *Group) error {
+	if len(g.calls) == 0 {
+		return ErrEmpty
+	}
 	if err := s.checkSize(g); err != nil {
 		return err
 	}

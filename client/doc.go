@@ -1,0 +1,107 @@
+// Package client is a client of ZooKeeper (servers from 3.6 on) in one package: connect, read, write, watch. It links
+// nothing but the standard library and the layers below it. Locks and what follows from them are in package recipes.
+//
+//	c, err := client.Connect(ctx, "zk1:2181,zk2:2181,zk3:2181/app", client.SessionTimeout(10*time.Second))
+//	if err != nil {
+//		return err // says, per server, why
+//	}
+//	defer c.Close()
+//
+//	data, stat, err := c.Get(ctx, "/config")
+//	if errors.Is(err, client.ErrNoNode) {
+//		_, stat, err = c.Create(ctx, "/config", first, client.ModePersistent, nil)
+//	}
+//	stat, err = c.Set(ctx, "/config", next, stat.Version) // unless somebody else has changed it
+//
+//	node, watch, err := c.GetWatch(ctx, "/config")
+//	ev, err := watch.Wait(ctx)
+//
+//	g := c.Group() // several requests in one round trip
+//	e, d := g.Exists("/a"), g.Get("/b", buf)
+//	err = g.Do(ctx)
+//	stat, ok, err := e.Stat()
+//
+// A Client reconnects by itself, to another server if need be, with the same session: it need not, and should not, be
+// replaced after an error. When a session has expired it begins the next one by itself; ephemeral znodes and watches of the
+// old one are gone then, and their watches say so.
+//
+// # Guarantees
+//
+// Requests are written in the order in which they were made, and are answered in that order. Those of a Group stand next to
+// each other, with nothing of anybody else in between.
+//
+// Every request completes exactly once: with a reply, with an error of the server, or with an error that says whether it
+// was sent. A context that ends takes its own call with it and leaves the connection to the others.
+//
+// A watch exists from the moment its reply is handled. Its event is delivered before any later reply completes: whoever sees
+// the new data has been told of the change, also of the client's own. It ends exactly once; a reconnect does not end it.
+//
+// What was accepted in one session is never carried into the next. Nothing is logged without a Logger, and credentials never
+// appear in errors or logs. The package starts no goroutines; those of the session, three when connected, end with Close.
+//
+// # Errors
+//
+// Operations return an *Error with the operation, the path, the reason, and what is known of the request (Outcome).
+// MaybeApplied and SafeToRetry answer the two questions that matter; errors.Is finds the reason:
+//
+//	what                      when                                             applied?    retry?
+//	ErrNoNode, ErrNodeExists, the server refused the request                   no          when the reason is gone
+//	  ErrBadVersion and all
+//	  other codes
+//	ErrThrottled              the server was overloaded                        no          later
+//	*MultiError               an op of a Multi failed: matches its code        no, no op   when the reason is gone
+//	context.Canceled,         the context ended before the request             no          yes: SafeToRetry
+//	  DeadlineExceeded        was written
+//	the same                  the context ended in flight                      perhaps (1) reads: yes; writes: look first
+//	ErrConnectionLoss         the connection broke in flight                   perhaps (1) reads: yes; writes: look first
+//	ErrDisconnected           there was no connection (option FailFast)        no          yes: SafeToRetry
+//	ErrSessionExpired         the session ended, the request was queued        no          yes: SafeToRetry
+//	the same                  the session ended, the request was in flight     perhaps (1) look first; ephemerals are gone
+//	ErrAuthFailed             a server refused the credentials                 as above    no: the client is of no use
+//	ErrClosed                 Close was called                                 as above    no
+//	*PathError, *ModeError,   the arguments cannot be sent                     no          no
+//	  *RequestTooLargeError,
+//	  ErrZeroValue,
+//	  ErrNilContext,
+//	  ErrForeignGuard
+//	ErrGroupRefused           another request of the group cannot be sent      no          without that one
+//	*conn.TooLargeError,      the reply exceeds the ReceiveLimit, or           perhaps (1) no: it would come again
+//	  *jute.DecodeError,      makes no sense
+//	  *ReplyError
+//	ErrCloseUnconfirmed       Close got no answer                              perhaps     no: the session expires
+//	*ConnectError             Connect gave up: matches its context's error     no          yes
+//	*ConnectStringError,      Connect, Lazy: the arguments                     no          no
+//	  *OptionError
+//
+//	(1) MaybeApplied is true for writes; reads change nothing.
+//
+// ErrSessionExpired, ErrAuthFailed and ErrClosed of a session match net.ErrClosed as well.
+//
+// # Defaults
+//
+//	SessionTimeout   10 s                 what is asked for; the server has the last word
+//	ReceiveLimit     4 MiB                bytes of a reply's frame
+//	SendLimit        1,048,575            bytes of a request's frame
+//	InFlight         16,384 and 64 MiB    requests, and their bytes, queued and in flight
+//	CloseBound       1 s                  how long Close waits for the server
+//	Backoff          100 ms to 10 s       pause between rounds of connection attempts, with jitter
+//	DefaultACL       world:anyone, all    what creates use that are given none
+//	LeaderProof      true                 leases prove that the leader knows the session
+//	FailFast         off                  requests wait while disconnected, until their context ends
+//	FinalExpiry      off                  a new session follows an expired one
+//	Auth             none
+//	TLS              off                  with it: at least TLS 1.2, never a fall-back to plain connections
+//	Dialer           net.Dialer
+//	Resolver         the dialer's         host names are looked up before each attempt
+//	Logger           none                 nothing is logged
+//	Rand             math/rand/v2
+//
+// # Nil and zero values
+//
+// Methods of a nil or zero Client, Group, Watch or Generation, and of the zero handle of a call, never panic: they return
+// errors that match ErrZeroValue. A nil context gives ErrNilContext.
+//
+// # Stability
+//
+// Before version 1 names may still change; each change is in the changelog.
+package client

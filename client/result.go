@@ -1,0 +1,163 @@
+package client
+
+import (
+	"github.com/lockkeeper/lockkeeper/proto"
+	"github.com/lockkeeper/lockkeeper/session"
+)
+
+// opName is the name of an operation in errors: that of the method.
+func opName(op proto.Op) string {
+	switch op {
+	case 0:
+		return "nothing"
+	case proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
+		return "create"
+	case proto.OpGetData:
+		return "get"
+	case proto.OpSetData:
+		return "set"
+	case proto.OpGetChildren2:
+		return "children"
+	}
+	return op.String()
+}
+
+// find returns the request of a handle, or why there is no result.
+func (c call) find() (*groupCall, error) {
+	switch {
+	case c.g == nil:
+		return nil, &Error{Op: "group", Err: ErrZeroValue, Outcome: session.NotSent}
+	case c.round != c.g.round || c.i >= len(c.g.calls):
+		return nil, &Error{Op: "group", Err: ErrStaleCall, Outcome: session.NotSent}
+	}
+	gc := &c.g.calls[c.i]
+	if !c.g.sent {
+		return nil, gc.failed(session.NotSent, ErrNotDone)
+	}
+	return gc, nil
+}
+
+// failed returns the error of a request.
+func (gc *groupCall) failed(o Outcome, err error) error {
+	return &Error{Op: opName(gc.op), Path: gc.path, Err: err, Outcome: o, write: gc.op.IsWrite()}
+}
+
+// malformed returns the error of a request whose reply cannot be decoded: whatever it said is not known.
+func (gc *groupCall) malformed(err error) error { return gc.failed(session.Unknown, err) }
+
+// outcome returns what became of a request.
+func (g *Group) outcome(gc *groupCall) (Outcome, error) {
+	switch {
+	case gc.err != nil:
+		return session.NotSent, gc.err
+	case g.refusal != nil:
+		return session.NotSent, g.refusal
+	case g.lost != nil:
+		return session.Unknown, g.lost
+	case gc.index < 0:
+		return session.Replied, nil
+	}
+	return g.g.Result(gc.index)
+}
+
+// reply returns a reader over the body of a request's reply, or the request's error.
+func (c call) reply() (*groupCall, proto.Reader, error) {
+	gc, err := c.find()
+	if err != nil {
+		return nil, proto.Reader{}, err
+	}
+	if o, err := c.g.outcome(gc); err != nil {
+		return gc, proto.Reader{}, gc.failed(o, err)
+	}
+	return gc, proto.NewReader(c.g.body(gc)), nil
+}
+
+func (g *Group) body(gc *groupCall) []byte {
+	if gc.index < 0 || g.g == nil {
+		return nil
+	}
+	return g.g.Body(gc.index)
+}
+
+// missing reports whether a server answered ErrNoNode.
+func (c call) missing() bool {
+	gc, err := c.find()
+	if err != nil {
+		return false
+	}
+	_, err = c.g.outcome(gc)
+	return err == error(ErrNoNode) // the code itself, as the session passes it on
+}
+
+// err returns the error of a request whose reply has no body, or one that does not matter.
+func (c call) err() error {
+	_, _, err := c.reply()
+	return err
+}
+
+// stat returns the Stat that is all there is in the reply.
+func (c call) stat() (st Stat, err error) {
+	gc, r, err := c.reply()
+	if err != nil {
+		return Stat{}, err
+	}
+	st.ReadFrom(&r)
+	if err := r.Err(); err != nil {
+		return Stat{}, gc.malformed(err)
+	}
+	return st, nil
+}
+
+// zxid returns the zxid in the reply's header.
+func (c call) zxid() int64 {
+	gc, err := c.find()
+	if err != nil || gc.index < 0 || c.g.g == nil || c.g.refusal != nil {
+		return 0
+	}
+	return c.g.g.Zxid(gc.index)
+}
+
+// conn returns the number of the connection that carried the group of a complete request, 0 if none did.
+func (c call) conn() uint64 {
+	gc, err := c.find()
+	if err != nil || gc.index < 0 || c.g.g == nil || c.g.refusal != nil {
+		return 0
+	}
+	return c.g.g.Conn()
+}
+
+// verify returns the error of request i, if its result would be one. It allocates nothing otherwise.
+func (g *Group) verify(i int) error {
+	c := call{g, i, g.round}
+	gc, r, err := c.reply()
+	if err != nil {
+		if gc.op == proto.OpExists && c.missing() {
+			return nil
+		}
+		return err
+	}
+	switch gc.op {
+	case proto.OpExists, proto.OpSetData, proto.OpSetACL:
+		r.Skip(proto.StatSize)
+	case proto.OpGetData:
+		r.Buffer()
+		r.Skip(proto.StatSize)
+	case proto.OpCreate2, proto.OpCreateContainer:
+		r.StringBytes()
+		r.Skip(proto.StatSize)
+	case proto.OpGetChildren2:
+		s := proto.NewChildScanner(g.body(gc))
+		s.Stat()
+		err = s.Err()
+	case proto.OpMulti:
+		_, err := MultiCall{c}.Results()
+		return err
+	}
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return gc.malformed(err)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/proto"
+	"github.com/lockkeeper/lockkeeper/session"
+)
+
+// What follows is the seam for authors of recipes, such as package recipes: what a lock needs and a user of the client does
+// not. It is public so that recipes can be written outside this module, and stable as the rest of the package. Paths of
+// items and registrations are those of the server, with the chroot.
+type (
+	// Queue brings replies and events to one consumer in the order of the wire.
+	Queue = session.Queue
+	// Item is one thing in a Queue.
+	Item = session.Item
+	// Hold is a lease on the session's lease clock.
+	Hold = session.Hold
+	// HoldState is where a Hold stands.
+	HoldState = session.HoldState
+	// Holder is told what becomes of a Hold. It is called on the session's goroutines and must not block.
+	Holder = session.Holder
+	// Cleanup is a deletion in the hands of the session.
+	Cleanup = session.Cleanup
+	// OneShot is the registration of a one-shot watch: its maker sets Sink, usually a Queue, and Tag.
+	OneShot = session.Watch
+	// Sink takes the event of a OneShot. It is called on the session's goroutines and must not block.
+	Sink = session.Sink
+)
+
+// The kinds of Items, and the states of a Hold.
+const (
+	ItemReply = session.ItemReply // a group that was submitted to the queue is complete
+	ItemEvent = session.ItemEvent // a OneShot whose Sink is the queue fired, or its session ended
+	Held      = session.Held
+	Unsure    = session.Unsure
+	Lost      = session.Lost
+)
+
+// NewQueue returns an empty queue.
+func NewQueue() *Queue { return session.NewQueue() }
+
+// Generation is one session of a Client, to which the requests of a recipe are bound: what was decided in one session must
+// not happen in another. It is a small comparable value. All methods may be called from any goroutine; those of a zero
+// Generation report ErrZeroValue or do nothing.
+type Generation struct {
+	cl *Client
+	ss *session.Session
+}
+
+// Generation returns the session that accepts requests now.
+func (c *Client) Generation() Generation {
+	if !c.usable() {
+		return Generation{}
+	}
+	return Generation{c, c.keep.Current()}
+}
+
+// Number counts the sessions of the client from 1; 0 for a zero Generation.
+func (gn Generation) Number() uint64 {
+	if gn.ss == nil {
+		return 0
+	}
+	return gn.ss.Generation()
+}
+
+// SessionID returns the session's id, 0 before its first handshake.
+func (gn Generation) SessionID() int64 {
+	if gn.ss == nil {
+		return 0
+	}
+	return gn.ss.ID()
+}
+
+// Timeout returns the session timeout that the server granted, 0 before the first handshake.
+func (gn Generation) Timeout() time.Duration {
+	if gn.ss == nil {
+		return 0
+	}
+	return gn.ss.Timeout()
+}
+
+// Err returns why the session is over, nil while it is not.
+func (gn Generation) Err() error {
+	if gn.ss == nil {
+		return ErrZeroValue
+	}
+	return gn.ss.Err()
+}
+
+// Ended is closed when the session is over and everything that depended on it has been told; for a zero Generation it is
+// closed already.
+func (gn Generation) Ended() <-chan struct{} {
+	if gn.ss == nil {
+		over := make(chan struct{})
+		close(over)
+		return over
+	}
+	return gn.ss.Ended()
+}
+
+// Group returns an empty group that only this session carries: after its end requests fail with ErrSessionExpired, not sent.
+func (gn Generation) Group() *Group {
+	if gn.ss == nil {
+		return &Group{}
+	}
+	return &Group{cl: gn.cl, ss: gn.ss}
+}
+
+// Hold puts h, whose Holder is set, on the lease clock, at the moment when a lock is granted by what connection connNo (of
+// Item.Conn) brought. It is refused when that connection is gone, the session is over, or the lease deadline has passed.
+func (gn Generation) Hold(h *Hold, connNo uint64) error {
+	if gn.ss == nil {
+		return ErrZeroValue
+	}
+	return gn.ss.Hold(h, connNo)
+}
+
+// Unhold takes h off the lease clock and says whether it was on: if not, its Holder has been told that it was lost, or is
+// being told.
+func (gn Generation) Unhold(h *Hold) bool { return gn.ss != nil && gn.ss.Unhold(h) }
+
+// Contend counts n more contenders that wait for a lock; -1 counts one less. While there are any, the session proves to
+// itself that the leader knows it.
+func (gn Generation) Contend(n int) {
+	if gn.ss != nil {
+		gn.ss.Contend(n)
+	}
+}
+
+// LeaseDeadline returns when holds end unless the session is proved to live on; the zero time for a zero Generation.
+func (gn Generation) LeaseDeadline() time.Time {
+	if gn.ss == nil {
+		return time.Time{}
+	}
+	return gn.ss.LeaseDeadline()
+}
+
+// LeaseLeft returns how long holds last if nothing more is heard; at or below 0 they are over.
+func (gn Generation) LeaseLeft() time.Duration {
+	if gn.ss == nil {
+		return 0
+	}
+	return gn.ss.LeaseLeft()
+}
+
+// Delete gives the deletion of path to the session, which repeats it until the server says OK or "no node", or the session
+// ends. It does not block. spare, which may be nil, lends its memory and must not be in flight; it stays usable, and gets the
+// memory back by Reclaim. It reports false if path is invalid or the Generation zero: then nothing happens.
+func (gn Generation) Delete(c *Cleanup, path string, spare *Group) bool {
+	if gn.ss == nil || ValidatePath(path) != nil {
+		return false
+	}
+	var g *session.Group
+	if spare != nil {
+		spare.reset()
+		g, spare.g = spare.g, nil
+	}
+	gn.ss.Delete(c, proto.JoinChroot(gn.cl.chroot, path), g)
+	return true
+}
+
+// DeleteMatching gives the deletion of all children of dir whose names begin with prefix to the session: what a create with
+// unknown outcome may have left. It syncs before it looks, and does not block. It reports false if dir is invalid, prefix
+// empty, or the Generation zero: then nothing happens.
+func (gn Generation) DeleteMatching(c *Cleanup, dir, prefix string) bool {
+	if gn.ss == nil || prefix == "" || ValidatePath(dir) != nil {
+		return false
+	}
+	gn.ss.DeleteMatching(c, proto.JoinChroot(gn.cl.chroot, dir), prefix)
+	return true
+}
+
+// Unwatch forgets a OneShot, whether it is registered or its request is still under way in a group that was given up.
+func (gn Generation) Unwatch(w *OneShot) {
+	if gn.ss != nil {
+		gn.ss.Unwatch(w)
+	}
+}
+
+// Reclaim takes back the memory that a Cleanup, which is done, was lent by Generation.Delete.
+func (g *Group) Reclaim(c *Cleanup) {
+	if sg := c.TakeGroup(); sg != nil && g != nil && g.g == nil {
+		sg.Reset()
+		g.g = sg
+	}
+}
+
+// Submit sends the requests without waiting for the replies: the completion of the group becomes an Item in q, with the tag,
+// in the order of the wire among the events that go to q. Until that item has been taken out of q the group and its handles
+// must not be touched; then the handles tell the results. Submit blocks only for room, as InFlight allows, until ctx ends.
+// If it returns an error nothing was sent, no item will come, and the error is that of the first request.
+func (g *Group) Submit(ctx context.Context, q *Queue, tag uint32) error {
+	if g == nil || g.cl == nil || q == nil {
+		return &Error{Op: "group", Err: ErrZeroValue, Outcome: session.NotSent}
+	}
+	if g.sent || g.g == nil || g.g.Len() == 0 && !g.bad {
+		return &Error{Op: "group", Err: ErrEmptyGroup, Outcome: session.NotSent}
+	}
+	g.sent = true
+	if g.refuse(ctx) {
+		return g.firstError()
+	}
+	ss := g.ss
+	if ss == nil {
+		ss = g.cl.keep.Current()
+	}
+	g.g.To(q, tag)
+	if err := ss.Submit(ctx, g.g); err != nil {
+		return g.calls[0].failed(session.NotSent, err)
+	}
+	return nil
+}
+
+// GetArmed adds a getData that leaves a watch, as one-shot watches are. The group sets w's Kind and Path; the caller has set
+// Sink and Tag, and leaves w alone until its event or Generation.Unwatch. If the znode does not exist there is no watch.
+func (g *Group) GetArmed(path string, w *OneShot) GetCall {
+	if g != nil && g.cl != nil && w != nil {
+		w.Kind, w.Path = session.WatchData, proto.JoinChroot(g.cl.chroot, path)
+	}
+	return g.get(path, nil, w)
+}
+
+// FullPath returns path as it is sent to servers, behind the chroot.
+func (c *Client) FullPath(path string) string {
+	if c == nil {
+		return path
+	}
+	return proto.JoinChroot(c.chroot, path)
+}
+
+// GuardOp is CheckOp for a path of this client: a Multi through another Client, or another chroot, fails with
+// ErrForeignGuard instead of looking at some other znode.
+func (c *Client) GuardOp(path string, version int32) Op {
+	if !c.usable() {
+		return Op{}
+	}
+	o := CheckOp(path, version)
+	o.maker, o.chroot = c.keep, c.chroot
+	return o
+}

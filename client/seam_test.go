@@ -1,0 +1,184 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/client"
+	"github.com/lockkeeper/lockkeeper/zktest"
+)
+
+// A flight to a queue and the events that belong to it come in the order of the wire.
+func TestSubmitAndArmedGet(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		gn, q := c.Generation(), client.NewQueue()
+		g := gn.Group()
+		first := g.Create("/l-", []byte("a"), client.ModeEphemeralSequential, nil)
+		must(t, g.Submit(ctx, q, 1))
+		it, err := q.Next(ctx)
+		must(t, err)
+		equal(t, "item", it, client.Item{Kind: client.ItemReply, Tag: 1, Conn: 1})
+		path, _, err := first.Path()
+		must(t, err)
+
+		w := &client.OneShot{Sink: q, Tag: 9}
+		armed, list := g.GetArmed(path, w), g.Children("/")
+		del := g.Delete(path, client.AnyVersion)
+		must(t, g.Submit(ctx, q, 2))
+		synctest.Wait()
+		event, ok := q.TryNext()
+		equal(t, "an item", ok, true)
+		equal(t, "kind", event.Kind, client.ItemEvent)
+		equal(t, "tag", event.Tag, 9)
+		equal(t, "path", event.Event.Path, "/app"+path)
+		equal(t, "type", event.Event.Type, client.EventNodeDeleted)
+		reply, ok := q.TryNext()
+		equal(t, "an item", ok, true)
+		equal(t, "tag", reply.Tag, 2)
+		data, _, err := armed.Data()
+		must(t, err)
+		equal(t, "data", string(data), "a")
+		equal(t, "owner", armed.Owner(), gn.SessionID())
+		equal(t, "connection", armed.Conn(), reply.Conn)
+		names, _, err := list.Names()
+		must(t, err)
+		equal(t, "names", names, []string{path[1:]})
+		must(t, list.Err())
+		must(t, del.Err())
+		gn.Unwatch(w)
+	})
+}
+
+func TestSubmitThatCannotBeSent(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c, ctx := connect(t, srv), t.Context()
+		q, g := client.NewQueue(), c.Group()
+		wantErr(t, g.Submit(ctx, q, 0), client.ErrEmptyGroup)
+		g.Multi()
+		wantErr(t, g.Submit(ctx, q, 0), client.ErrEmptyGroup)
+		g.Exists("/a")
+		wantErr(t, g.Submit(ctx, nil, 0), client.ErrZeroValue)
+		wantErr(t, g.Submit(cancelled(), q, 0), context.Canceled)
+		good := g.Exists("/a")
+		g.Exists("a")
+		wantErr(t, g.Submit(ctx, q, 0), client.ErrGroupRefused)
+		_, _, err := good.Stat()
+		wantErr(t, err, client.ErrGroupRefused)
+		wantErr(t, g.Submit(ctx, q, 0), client.ErrEmptyGroup) // that round is over
+		must(t, c.Sync(ctx, "/"))
+		_, ok := q.TryNext()
+		equal(t, "an item", ok, false)
+	})
+}
+
+func TestGenerationsAreRefusedInOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c, ctx := connect(t, srv), t.Context()
+		old := c.Generation()
+		equal(t, "number", old.Number(), 1)
+		equal(t, "session", old.SessionID(), c.SessionID())
+		equal(t, "timeout", old.Timeout(), timeout)
+		must(t, old.Err())
+		equal(t, "is the current one", old == c.Generation(), true)
+		srv.ExpireSession(old.SessionID())
+		<-old.Ended()
+		wantErr(t, old.Err(), client.ErrSessionExpired)
+		next := c.Generation()
+		equal(t, "is the current one", old == next, false)
+		equal(t, "number", next.Number(), 2)
+
+		q, g := client.NewQueue(), old.Group()
+		set := g.Set("/zookeeper", nil, -1)
+		err := g.Do(ctx)
+		wantErr(t, err, client.ErrSessionExpired)
+		outcome(t, err, client.OutcomeNotSent, false)
+		_, err = set.Stat()
+		wantErr(t, err, client.ErrSessionExpired)
+		g.Exists("/")
+		wantErr(t, g.Submit(ctx, q, 0), client.ErrSessionExpired)
+		wantErr(t, old.Hold(&client.Hold{Holder: holder{}}, 1), client.ErrSessionExpired)
+		g = next.Group()
+		g.Exists("/")
+		must(t, g.Do(ctx))
+	})
+}
+
+type holder struct{ changes chan client.HoldState }
+
+func (h holder) HoldChanged(state client.HoldState, _ error) { h.changes <- state }
+
+func TestHolds(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c, ctx := connect(t, srv), t.Context()
+		gn, q := c.Generation(), client.NewQueue()
+		g := gn.Group()
+		g.Exists("/")
+		must(t, g.Submit(ctx, q, 0))
+		it, err := q.Next(ctx)
+		must(t, err)
+		h := &client.Hold{Holder: holder{make(chan client.HoldState, 9)}}
+		must(t, gn.Hold(h, it.Conn))
+		if left := gn.LeaseLeft(); left <= 0 || left > timeout {
+			t.Errorf("the lease lasts for %v", left)
+		}
+		equal(t, "deadline", time.Until(gn.LeaseDeadline()), gn.LeaseLeft())
+		equal(t, "was held", gn.Unhold(h), true)
+		equal(t, "was held", gn.Unhold(h), false)
+		must(t, gn.Hold(h, it.Conn))
+		gn.Contend(1)
+		gn.Contend(-1)
+		must(t, c.Close())
+		equal(t, "state", <-h.Holder.(holder).changes, client.Lost)
+	})
+}
+
+func TestCleanups(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		for _, p := range []string{"/app", "/app/a", "/app/b", "/app/dir", "/app/dir/x-1", "/app/dir/x-2", "/app/dir/y-1"} {
+			create(t, srv, p, "")
+		}
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		gn := c.Generation()
+		spare := gn.Group()
+		spare.Exists("/")
+		must(t, spare.Do(ctx))
+		var a, b, dir client.Cleanup
+		equal(t, "deletes", gn.Delete(&a, "/a", spare), true)
+		equal(t, "deletes", gn.Delete(&b, "/b", nil), true)
+		equal(t, "deletes", gn.DeleteMatching(&dir, "/dir", "x-"), true)
+		for _, cl := range []*client.Cleanup{&a, &b, &dir} {
+			must(t, cl.Wait(ctx))
+		}
+		equal(t, "cleanups", c.CleanupsPending(), 0)
+		equal(t, "left", srv.Children("/app"), []string{"dir"})
+		equal(t, "left", srv.Children("/app/dir"), []string{"y-1"})
+		spare.Reclaim(&a)
+		spare.Reclaim(&a) // there is nothing more to take back
+		spare.Exists("/")
+		must(t, spare.Do(ctx))
+		equal(t, "deletes", gn.Delete(new(client.Cleanup), "a", nil), false)
+		equal(t, "deletes", gn.DeleteMatching(new(client.Cleanup), "/dir/", "x-"), false)
+		equal(t, "deletes", gn.DeleteMatching(new(client.Cleanup), "/dir", ""), false)
+	})
+}
+
+func TestGuards(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		create(t, srv, "/app/a", "")
+		create(t, srv, "/a", "")
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		guard := c.GuardOp("/a", client.AnyVersion)
+		_, err := c.Multi(ctx, guard, client.SetOp("/a", []byte("x"), client.AnyVersion))
+		must(t, err)
+		for _, other := range []*client.Client{connectTo(t, srv, "zk/app"), connectTo(t, srv, "zk")} {
+			_, err = other.Multi(ctx, guard, client.SetOp("/a", nil, client.AnyVersion))
+			wantErr(t, err, client.ErrForeignGuard)
+			outcome(t, err, client.OutcomeNotSent, false)
+		}
+	})
+}

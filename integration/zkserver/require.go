@@ -1,0 +1,31 @@
+package zkserver
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// Require starts servers for a test and closes them at its end. When the test has failed, the ends of their logs are
+// printed. When there is nothing to start the test is skipped with the reason; with ZK_REQUIRED=1 it fails.
+func Require(t testing.TB, o Options) *Ensemble {
+	t.Helper()
+	e, err := Start(t.Context(), o)
+	if errors.Is(err, ErrNotFound) && os.Getenv("ZK_REQUIRED") != "1" {
+		t.Skipf("SKIPPED, needs a real server: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, s := range e.servers {
+				t.Logf("end of the log of server %d:\n%s", s.id, s.Tail(tailLines))
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the servers: %v", err)
+		}
+	})
+	return e
+}

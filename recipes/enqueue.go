@@ -1,0 +1,189 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// enqueue makes the own znode and reads the queue, in one flight if the path exists, in two otherwise.
+func (ct *contender) enqueue(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		_, err := ct.createAndList(ctx, tries > 0)
+		switch {
+		case err == nil:
+			return ct.verify()
+		case errors.Is(err, client.ErrConnectionLoss):
+			if err := ct.recover(ctx); err == nil {
+				return ct.verify()
+			} else if !errors.Is(err, client.ErrNoNode) {
+				return explain(err)
+			}
+		case !errors.Is(err, client.ErrNoNode):
+			return explain(err)
+		case tries == maxParents:
+			return errors.Join(ErrNoParent, err)
+		}
+	}
+}
+
+// explain adds what a server's code means for a lock.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, client.ErrNotReadOnly):
+		return errors.Join(ErrReadOnly, err)
+	case errors.Is(err, client.ErrEphemeralOnLocalSession):
+		return &sessionKindError{err}
+	}
+	return err
+}
+
+// sessionKindError says that locks need a session the whole ensemble knows (docs/locks.md D11).
+type sessionKindError struct{ err error }
+
+func (e *sessionKindError) Error() string { return "locks need global sessions: " + e.err.Error() }
+
+func (e *sessionKindError) Unwrap() error { return e.err }
+
+// createAndList sends create and list together; because a connection's requests are executed in order, the list has the
+// own znode and all that are ahead of it (docs/locks.md I1). With parents, the path is made first, in the same flight.
+func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []string, err error) {
+	var levels []client.CreateCall
+	if parents {
+		levels = ct.addParents()
+	}
+	ct.mine, ct.creating = ct.g.Create(ct.path, ct.m.nodeData(ct.gen), client.ModeEphemeralSequential, ct.m.acl), true
+	kids := ct.g.Children(ct.m.dir)
+	if err := ct.flight(ctx); err != nil {
+		return nil, err
+	}
+	if err := ct.created(); err != nil {
+		return nil, joinParents(err, levels)
+	}
+	strays, err = ct.look(kids)
+	if errors.Is(err, client.ErrConnectionLoss) { // between the two replies
+		err = ct.list(ctx, false)
+	}
+	return strays, err
+}
+
+// created looks at the outcome of the create of a complete flight.
+func (ct *contender) created() error {
+	ct.creating = false
+	node, stat, err := ct.mine.Path()
+	switch {
+	case err == nil:
+		ct.adopt(node, stat.Czxid)
+	case client.MaybeApplied(err):
+		ct.unknown = true
+	}
+	return err
+}
+
+// adopt makes a znode the own one.
+func (ct *contender) adopt(node string, czxid int64) {
+	ct.node, ct.czxid = node, czxid
+	ct.name = node[strings.LastIndexByte(node, '/')+1:]
+	ct.seq, _ = parseSequence([]byte(ct.name))
+}
+
+// addParents adds the creation of every level of the path. Those that exist answer so, and those that we may not create
+// answer that; both are fine as long as the path is there in the end (docs/locks.md I8).
+func (ct *contender) addParents() []client.CreateCall {
+	var levels []client.CreateCall
+	dir := ct.m.dir
+	for i := 1; i < len(dir); i++ {
+		if i+1 == len(dir) {
+			levels = append(levels, ct.g.Create(dir, []byte{}, client.ModeContainer, ct.m.acl))
+		} else if dir[i] == '/' {
+			levels = append(levels, ct.g.Create(dir[:i], []byte{}, client.ModeContainer, ct.m.acl))
+		}
+	}
+	return levels
+}
+
+// joinParents adds to "no node" why the path could not be made.
+func joinParents(err error, levels []client.CreateCall) error {
+	if !errors.Is(err, client.ErrNoNode) {
+		return err
+	}
+	for _, l := range levels {
+		if _, _, why := l.Path(); why != nil && !errors.Is(why, client.ErrNodeExists) && !errors.Is(why, client.ErrNoNode) {
+			return errors.Join(why, ErrNoParent)
+		}
+	}
+	return err
+}
+
+// look takes the answer to a list: who is ahead of us now.
+func (ct *contender) look(kids client.ChildrenCall) (strays []string, err error) {
+	found, strays, err := ct.scan(kids)
+	if err != nil {
+		return nil, err
+	}
+	ct.conn, ct.listed = ct.via, true
+	if !found {
+		return strays, errAgain
+	}
+	return strays, nil
+}
+
+// verify refuses numbers that cannot be trusted.
+func (ct *contender) verify() error {
+	if exhausted(ct.seq) {
+		return ErrSequenceEnd
+	}
+	return nil
+}
+
+// recover finds out what became of a create whose reply was lost, in the same session: it creates again under the same
+// prefix and lists in one flight. The second create is a write through the leader, so after its reply the first one is
+// visible or will never be; no sync is needed (docs/locks.md I12). The older znode is kept, the other one deleted.
+func (ct *contender) recover(ctx context.Context) error {
+	for {
+		strays, err := ct.createAndList(ctx, false)
+		switch {
+		case errors.Is(err, client.ErrConnectionLoss):
+		case err == nil && len(strays) > 0:
+			return ct.keepOldest(ctx, strays)
+		default:
+			return err
+		}
+	}
+}
+
+// keepOldest chooses among the own znodes. One that is found by its name counts only if it belongs to this session
+// (docs/locks.md D7), and the token comes from its own Stat.
+func (ct *contender) keepOldest(ctx context.Context, strays []string) error {
+	oldest := ct.name
+	for _, s := range strays {
+		seq, ok := parseSequence([]byte(s))
+		best, _ := parseSequence([]byte(oldest))
+		if ok && older(seq, best) {
+			oldest = s
+		}
+	}
+	if oldest != ct.name {
+		path := child(ct.m.dir, []byte(oldest))
+		ex := ct.g.Exists(path)
+		if err := ct.flight(ctx); err != nil {
+			return err
+		}
+		stat, ok, err := ex.Stat()
+		if err != nil {
+			return err
+		}
+		if ok && stat.EphemeralOwner == ct.gen.SessionID() {
+			strays = append(strays, ct.name)
+			ct.adopt(path, stat.Czxid)
+		}
+	}
+	for _, s := range strays {
+		if s != ct.name {
+			ct.gen.Delete(new(client.Cleanup), child(ct.m.dir, []byte(s)), nil)
+		}
+	}
+	return ct.list(ctx, false)
+}

@@ -1,0 +1,65 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// What can be wrong with a lock, for errors.Is.
+var (
+	// ErrNotAcquired is TryLock's answer when somebody is ahead. It can be told although nobody holds the lock: the one
+	// ahead may be another TryLock (docs/locks.md A10 rule 13).
+	ErrNotAcquired = errors.New("lock not acquired")
+	// ErrCleanupPending says that the deletion of a znode was not confirmed within the grace; the session's cleaner goes
+	// on with it.
+	ErrCleanupPending = errors.New("clean-up pending")
+	// ErrReleasePending says that a release was started and not confirmed before its context ended.
+	ErrReleasePending = errors.New("release pending")
+	// ErrNotHeld is the answer to the release of what is not held: a nil lease, or one whose release was confirmed.
+	ErrNotHeld = errors.New("not held")
+	// ErrLost says that the lease had ended before it was released.
+	ErrLost = errors.New("lease lost")
+	// ErrUnreadable says that the znode ahead cannot be read, so that its end could not be noticed: the ACL of lock znodes
+	// must let every contender read (docs/locks.md D9).
+	ErrUnreadable = errors.New("znode of the contender ahead is not readable")
+	// ErrSequenceEnd says that the sequence numbers under the lock's path come near their end. The znode must be deleted
+	// and made anew while nobody uses it (docs/locks.md D1).
+	ErrSequenceEnd = errors.New("sequence numbers of the path are nearly used up")
+	// ErrNoParent says that the lock's path vanished each time it had been created.
+	ErrNoParent = errors.New("path of the lock cannot be kept in existence")
+)
+
+// Why a lease ended: what context.Cause returns for its context matches one of these with errors.Is.
+var (
+	ErrReleased     = errors.New("lease released")
+	ErrDeadline     = errors.New("lease deadline passed without proof that the session lives")
+	ErrNodeGone     = errors.New("znode of the lease is gone")
+	ErrDisconnected = errors.New("connection lost") // only with the option Strict
+	ErrReadOnly     = errors.New("server is read-only")
+
+	// ErrSessionExpired and ErrClosed are the client's.
+	ErrSessionExpired = client.ErrSessionExpired
+	ErrClosed         = client.ErrClosed
+)
+
+// Error is what the methods of a recipe return: what was done to which path, and why it failed. It matches its reasons
+// with errors.Is.
+type Error struct {
+	Op   string // "lock", "trylock", "release", ...
+	Path string // of the recipe
+	Err  error
+}
+
+func (e *Error) Error() string { return "zk: " + e.Op + " " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// endError is the error of a lease's context: the cause of the end, and context.Canceled for code that asks for that.
+type endError struct{ cause error }
+
+func (e *endError) Error() string { return e.cause.Error() }
+
+func (e *endError) Unwrap() []error { return []error{e.cause, context.Canceled} }

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"sync"
+
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
+)
+
+// NodeWatch tells when a znode is gone. Unlike a Watch it is set again after every change and every lost request, until
+// the znode is gone, Stop is called, or the session ends. Set the exported fields, then give it to Session.WatchNode once.
+type NodeWatch struct {
+	Path string // as sent to the server
+	Gone func() // called at most once, on the session's goroutines: it must not block
+
+	s *Session
+	g *Group
+
+	mu   sync.Mutex // guards what follows; innermost, never held while calling anything
+	w    *Watch
+	over bool // nothing more is to be told
+}
+
+// WatchNode starts n. It does not block; one request goes out, and one more after each change of the znode's data.
+func (s *Session) WatchNode(n *NodeWatch) {
+	n.s = s
+	s.cleaner.send(n)
+}
+
+// Stop ends n: Gone will not be called any more, unless that is happening at this moment.
+func (n *NodeWatch) Stop() {
+	n.mu.Lock()
+	n.over = true
+	s, w := n.s, n.w
+	n.mu.Unlock()
+	if s != nil && w != nil {
+		s.Unwatch(w)
+	}
+}
+
+func (n *NodeWatch) group() *Group { return n.g }
+
+func (n *NodeWatch) end(error) {}
+
+// prepare builds a getData with a watch: unlike exists it leaves none on a znode that is gone.
+func (n *NodeWatch) prepare() {
+	w := &Watch{Kind: WatchData, Path: n.Path, Sink: n}
+	n.mu.Lock()
+	n.w = w
+	n.mu.Unlock()
+	n.g = NewGroup() // the event may overtake the completion of the group that set the watch, which is still to be received
+	b := jute.AppendString(n.g.Begin(proto.OpGetData), n.Path)
+	n.g.End(jute.AppendBool(b, true), w)
+}
+
+func (n *NodeWatch) receive(g *Group) {
+	_, err := g.Result(0)
+	switch {
+	case err == error(proto.ErrNoNode):
+		n.gone()
+	case err == ErrConnectionLoss && !n.isOver():
+		n.s.cleaner.park(n)
+	case err == nil && n.isOver():
+		n.Stop() // it was stopped while the request was under way
+	}
+}
+
+// WatchEvent is called by the session. It is not for users.
+func (n *NodeWatch) WatchEvent(_ *Watch, ev Event, _ uint64) {
+	switch {
+	case ev.Err != nil, n.isOver():
+	case ev.Type == proto.EventNodeDeleted:
+		n.gone()
+	default:
+		n.s.cleaner.send(n)
+	}
+}
+
+func (n *NodeWatch) gone() {
+	n.mu.Lock()
+	over := n.over
+	n.over = true
+	n.mu.Unlock()
+	if !over {
+		n.Gone()
+	}
+}
+
+func (n *NodeWatch) isOver() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.over
+}
