@@ -18,7 +18,7 @@ FUZZTIME ?= 2000x
 # A test that hangs fails with its goroutines printed, before anybody's patience or a stage of .ci/run ends.
 TIMEOUT ?= 4m
 
-.PHONY: test unit nested race lint format vet staticcheck generate generated fuzz bench download ci
+.PHONY: test unit nested race lint format vet staticcheck generate generated fuzz bench ratios download ci conformance conformance-real
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
@@ -36,6 +36,18 @@ nested:
 ## race: the unit tests under the race detector; needs a C compiler.
 race:
 	$(GO) test -race -timeout $(TIMEOUT) ./...
+
+# Leaves the tables and what failed.
+CONFORMANCE := $(GO) test -count=1 -timeout $(TIMEOUT) -v
+only_tables = grep -avE '^ *(=== (RUN|NAME|PAUSE|CONT)|--- (PASS|SKIP))'
+
+## conformance: the suite on zktest, in memory and over TCP; prints the tables of entries.
+conformance:
+	@$(CONFORMANCE) -run '^TestConformance' ./zktest | $(only_tables)
+
+## conformance-real: the suite on a real server, and a comparison of its answers with zktest's.
+conformance-real:
+	@cd integration && $(CONFORMANCE) -run '^(TestConformance|TestSameAnswers)$$' . | $(only_tables)
 
 ## lint: what needs no test to be known wrong.
 lint: format vet staticcheck generated
@@ -76,6 +88,10 @@ fuzz:
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 	@if [ -d bench ]; then $(GO) run ./bench -duration $(DURATION); fi
+
+## ratios: the promised comparisons with go-zookeeper/zk, some minutes; without a real server two are left out, loudly.
+ratios:
+	@cd bench/versus && $(GO) run . -ratios
 
 # Fetches all that the other targets load from a network.
 download:

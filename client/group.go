@@ -20,6 +20,7 @@ import (
 type Group struct {
 	cl    *Client
 	ss    *session.Session // the only session that may carry the group; nil: the current one
+	at    *session.Session // the one that Submit gave it to
 	g     *session.Group   // nil until needed, and after one was left to the session
 	calls []groupCall
 	ops   []multiPart // of all multis in calls

@@ -24,6 +24,8 @@ type (
 	Holder = session.Holder
 	// Cleanup is a deletion in the hands of the session.
 	Cleanup = session.Cleanup
+	// NodeWatch tells when a znode is gone.
+	NodeWatch = session.NodeWatch
 	// OneShot is the registration of a one-shot watch: its maker sets Sink, usually a Queue, and Tag.
 	OneShot = session.Watch
 	// Sink takes the event of a OneShot. It is called on the session's goroutines and must not block.
@@ -180,6 +182,18 @@ func (gn Generation) Unwatch(w *OneShot) {
 	}
 }
 
+// WatchNode makes n, whose Gone is set, tell when path is gone: at once if it is not there, otherwise when that happens,
+// through changes of its data and reconnects, until n.Stop or the end of the session. It does not block; one request goes
+// out. It reports false if path is invalid or the Generation zero: then nothing happens.
+func (gn Generation) WatchNode(n *NodeWatch, path string) bool {
+	if gn.ss == nil || proto.ValidatePath(path) != nil {
+		return false
+	}
+	n.Path = proto.JoinChroot(gn.cl.chroot, path)
+	gn.ss.WatchNode(n)
+	return true
+}
+
 // Reclaim takes back the memory that a Cleanup, which is done, was lent by Generation.Delete.
 func (g *Group) Reclaim(c *Cleanup) {
 	if sg := c.TakeGroup(); sg != nil && g != nil && g.g == nil {
@@ -207,11 +221,19 @@ func (g *Group) Submit(ctx context.Context, q *Queue, tag uint32) error {
 	if ss == nil {
 		ss = g.cl.keep.Current()
 	}
+	g.at = ss
 	g.g.To(q, tag)
 	if err := ss.Submit(ctx, g.g); err != nil {
 		return g.calls[0].failed(session.NotSent, err)
 	}
 	return nil
+}
+
+// Withdraw takes the requests of a Submit back, if nothing of them has been written yet: the handles then report err, and not
+// sent, and the item is in the queue when Withdraw returns. It reports whether that was so; if not, the item comes in its
+// time. It is for whoever called Submit, before the item was taken out of the queue.
+func (g *Group) Withdraw(err error) bool {
+	return g != nil && g.at != nil && g.g != nil && g.at.Withdraw(g.g, err)
 }
 
 // GetArmed adds a getData that leaves a watch, as one-shot watches are. The group sets w's Kind and Path; the caller has set

@@ -3,10 +3,9 @@ package conn_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 // F70: the port is optional, IPv6 works with and without brackets, and bad forms are refused with their text.

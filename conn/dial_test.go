@@ -7,11 +7,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
 	"github.com/lockkeeper/lockkeeper/internal/memnet"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 func TestDialOverAnotherNetwork(t *testing.T) {

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
 	"github.com/lockkeeper/lockkeeper/internal/memnet"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 

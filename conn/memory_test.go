@@ -7,10 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 // heapDelta returns how many bytes were allocated while f ran.

@@ -12,11 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
 	"github.com/lockkeeper/lockkeeper/internal/memnet"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 // C15, F11: framing depends on the length prefixes only; here every way to split a stream in two.

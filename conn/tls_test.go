@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockkeeper/lockkeeper/conn"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
 	"github.com/lockkeeper/lockkeeper/internal/memnet"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 // certificate makes a self-signed certificate for names and the pool that trusts it.

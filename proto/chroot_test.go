@@ -3,8 +3,7 @@ package proto_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
+	"github.com/lockkeeper/lockkeeper/internal/assert"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 

@@ -5,8 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/lockkeeper/lockkeeper/internal/require"
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/lockkeeper/lockkeeper/internal/assert"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 

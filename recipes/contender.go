@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
 )
@@ -50,6 +51,7 @@ type contender struct {
 	predGone  bool
 	foreign   bool // ahead belongs to another session: its end may be trusted by event (rule 5)
 	waiting   bool // counted as a contender of the session
+	proved    bool // a sync was sent to renew the lease clock for the grant
 }
 
 // reset prepares for an attempt in the current session.
@@ -63,7 +65,7 @@ func (ct *contender) reset() {
 	ct.path = child(ct.m.dir, ct.prefix)
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false
 	ct.listed, ct.below, ct.ahead = false, 0, ""
-	ct.ownGone, ct.predGone, ct.foreign, ct.creating = false, false, false, false
+	ct.ownGone, ct.predGone, ct.foreign, ct.creating, ct.proved = false, false, false, false, false
 }
 
 func child(dir string, name []byte) string {
@@ -89,15 +91,18 @@ func (ct *contender) acquire(ctx context.Context) (*Lease, error) {
 		}
 		again := errors.Is(err, errAgain) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
 		err = ct.leave(ctx, err)
+		over := ct.gen.Err()
 		switch {
-		case !again || errors.Is(err, ErrCleanupPending):
+		case !again:
 			return nil, err
 		case ct.m.failGone && errors.Is(err, client.ErrSessionExpired):
 			return nil, err
+		case ct.m.failGone && errors.Is(err, ErrCleanupPending):
+			return nil, errors.Join(ErrNodeGone, ErrCleanupPending)
 		case ct.m.failGone:
 			return nil, ErrNodeGone
-		case ct.m.c.Generation() == ct.gen && ct.gen.Err() != nil:
-			return nil, err // no other session follows
+		case over != nil && ct.m.c.Generation() == ct.gen:
+			return nil, over // no other session follows
 		}
 	}
 }
@@ -137,11 +142,34 @@ func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 		ct.forget()
 		ct.settle()
 		ct.q.Reset()
+		l.begin()
 		return l, nil
-	case errors.Is(err, client.ErrLeaseDeadline), errors.Is(err, client.ErrDisconnected):
+	case errors.Is(err, client.ErrLeaseDeadline):
+		if err := ct.rest(ctx); err != nil {
+			return nil, err
+		}
+		return nil, ct.list(ctx, true)
+	case errors.Is(err, client.ErrDisconnected):
 		return nil, ct.list(ctx, true)
 	default:
 		return nil, err
+	}
+}
+
+// rest waits between two proofs for one grant. The first may come at once; the next one is of no use before a quarter of the
+// session timeout has passed, since that is how far a proof reaches back (package session, lease clock).
+func (ct *contender) rest(ctx context.Context) error {
+	if !ct.proved {
+		ct.proved = true
+		return nil
+	}
+	t := time.NewTimer(ct.gen.Timeout() / 4)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -197,7 +225,7 @@ func (ct *contender) watch() *client.OneShot {
 	return &client.OneShot{Sink: ct.q, Tag: ct.tags}
 }
 
-// forget takes the watches back; what they could still bring concerns nobody.
+// forget takes the watches back; what they have brought about the one ahead, or could still bring, concerns nobody.
 func (ct *contender) forget() {
 	if ct.own != nil {
 		ct.gen.Unwatch(ct.own)
@@ -205,7 +233,7 @@ func (ct *contender) forget() {
 	if ct.pred != nil {
 		ct.gen.Unwatch(ct.pred)
 	}
-	ct.own, ct.pred, ct.ownSet, ct.predSet = nil, nil, false, false
+	ct.own, ct.pred, ct.ownSet, ct.predSet, ct.predGone = nil, nil, false, false, false
 }
 
 // scan reads a list of children: how many are ahead, and which is nearest. It says whether the own znode is among them.

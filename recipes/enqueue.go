@@ -144,11 +144,10 @@ func (ct *contender) verify() error {
 func (ct *contender) recover(ctx context.Context) error {
 	for {
 		strays, err := ct.createAndList(ctx, false)
-		switch {
-		case errors.Is(err, client.ErrConnectionLoss):
-		case err == nil && len(strays) > 0:
-			return ct.keepOldest(ctx, strays)
-		default:
+		if err == nil && len(strays) > 0 {
+			err = ct.keepOldest(ctx, strays)
+		}
+		if !errors.Is(err, client.ErrConnectionLoss) {
 			return err
 		}
 	}

@@ -36,7 +36,8 @@ var (
 	ErrReleased     = errors.New("lease released")
 	ErrDeadline     = errors.New("lease deadline passed without proof that the session lives")
 	ErrNodeGone     = errors.New("znode of the lease is gone")
-	ErrDisconnected = errors.New("connection lost") // only with the option Strict
+	ErrDisconnected = errors.New("connection lost")              // only with the option Strict
+	ErrMaxHold      = errors.New("held for longer than allowed") // only with the option MaxHold
 	ErrReadOnly     = errors.New("server is read-only")
 
 	// ErrSessionExpired and ErrClosed are the client's.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
 )
@@ -32,6 +33,7 @@ type Lease struct {
 
 	hold    client.Hold
 	cleanup client.Cleanup
+	own     *client.NodeWatch // with the option WatchOwnNode
 
 	mu        sync.Mutex // guards what follows; never held while calling anything but the client's clock
 	state     State
@@ -42,9 +44,11 @@ type Lease struct {
 	after     map[int]func() // registered with AfterFunc, by number
 	hooks     int            // numbers given out
 	ctx       *leaseContext
+	limit     *time.Timer // with the option MaxHold
 	releasing bool
-	settled   bool       // the release was confirmed
-	ct        *contender // for its next use by others, nil once given back
+	lostTo    error      // why the lease had ended before its release
+	reported  bool       // the confirmation of the release was returned
+	ct        *contender // nil once the next caller of Lock may have it
 }
 
 // Node returns the path of the lock's znode, "" for a nil Lease.
@@ -147,6 +151,22 @@ func closed() <-chan struct{} {
 	return c
 }
 
+// begin starts what the options want of a lease.
+func (l *Lease) begin() {
+	if l.m.watchOwn {
+		l.own = &client.NodeWatch{Gone: func() { l.end(ErrNodeGone) }}
+		l.gen.WatchNode(l.own, l.node)
+	}
+	if d := l.m.maxHold; d > 0 {
+		l.mu.Lock()
+		l.limit = time.AfterFunc(d, func() {
+			l.end(ErrMaxHold)
+			l.beginRelease()
+		})
+		l.mu.Unlock()
+	}
+}
+
 // Release gives the lock back. It always starts the deletion, whatever the state of the lease and of ctx, and then waits
 // for the server's confirmation as long as ctx lasts. The lease's context ends at once.
 //
@@ -157,55 +177,83 @@ func (l *Lease) Release(ctx context.Context) error {
 	if l == nil {
 		return &Error{"release", "", ErrNotHeld}
 	}
-	lost, settled := l.beginRelease()
-	if settled {
-		return &Error{"release", l.m.dir, ErrNotHeld}
+	l.beginRelease()
+	if ctx == nil {
+		return &Error{"release", l.m.dir, errors.Join(ErrReleasePending, errors.New("nil context"))}
 	}
 	err := l.cleanup.Wait(ctx)
-	if done, result := l.cleanup.Result(); done {
-		l.settle()
-		return l.released(lost, result)
+	done, result := l.cleanup.Result()
+	if !done {
+		return &Error{"release", l.m.dir, errors.Join(ErrReleasePending, err)}
 	}
-	return &Error{"release", l.m.dir, errors.Join(ErrReleasePending, err)}
+	l.mu.Lock()
+	lost, again := l.lostTo, l.reported
+	l.reported = true
+	l.mu.Unlock()
+	if again {
+		return &Error{"release", l.m.dir, ErrNotHeld}
+	}
+	return l.released(lost, result)
 }
 
-// settle notes the confirmation, and gives the contender to the next caller of Lock.
-func (l *Lease) settle() {
+// ReleasePipelined is Release without the wait: it returns when the deletion has been handed to the session, which repeats
+// it until it is confirmed, so nobody pays a round trip for it. A Lock that follows on the same client goes out right behind
+// it, in the same flight. Others can have the lock a moment after the call has returned, or, if this process dies before the
+// request is written, when the session expires. Release may be called afterwards, to wait; a second ReleasePipelined is
+// answered by ErrNotHeld, and one of a lease that had ended before by ErrLost and the cause.
+func (l *Lease) ReleasePipelined() error {
+	if l == nil {
+		return &Error{"release", "", ErrNotHeld}
+	}
+	switch lost, first := l.beginRelease(); {
+	case lost != nil:
+		return &Error{"release", l.m.dir, errors.Join(ErrLost, lost)}
+	case !first:
+		return &Error{"release", l.m.dir, ErrNotHeld}
+	}
+	return nil
+}
+
+// CleanupDone is called by the session when the deletion is confirmed: nothing is under way to the contender's queue any
+// more, so the next caller of Lock may have it. It is not for users.
+func (l *Lease) CleanupDone() {
 	l.mu.Lock()
 	ct := l.ct
-	l.settled, l.ct = true, nil
+	l.ct = nil
 	l.mu.Unlock()
-	if ct != nil {
-		ct.g.Reclaim(&l.cleanup)
-		l.m.put(ct)
-	}
+	ct.g.Reclaim(&l.cleanup)
+	l.m.put(ct)
 }
 
 // beginRelease starts the deletion, once. lost is why the lease had ended before that.
-func (l *Lease) beginRelease() (lost error, settled bool) {
+func (l *Lease) beginRelease() (lost error, first bool) {
 	l.checkClock()
 	l.mu.Lock()
-	first := !l.releasing
+	first = !l.releasing
 	l.releasing = true
-	if l.err != nil {
-		lost = l.err.cause
+	if first && l.err != nil {
+		l.lostTo = l.err.cause
 	}
-	settled = l.settled
+	lost, ct, limit := l.lostTo, l.ct, l.limit
 	l.mu.Unlock()
-	if lost == ErrReleased {
-		lost = nil
-	}
 	if !first {
-		return lost, settled
+		return lost, false
 	}
 	l.end(ErrReleased)
 	l.gen.Unhold(&l.hold)
+	if l.own != nil {
+		l.own.Stop()
+	}
+	if limit != nil {
+		limit.Stop()
+	}
+	l.cleanup.Owner = l
 	if l.lost {
 		l.gen.DeleteMatching(&l.cleanup, l.m.dir, l.guid)
 	} else {
-		l.gen.Delete(&l.cleanup, l.node, l.ct.g)
+		l.gen.Delete(&l.cleanup, l.node, ct.g)
 	}
-	return lost, false
+	return lost, true
 }
 
 // released turns the result of the deletion into that of Release.

@@ -21,6 +21,8 @@ type settings struct {
 	failGone bool
 	noOwn    bool
 	relist   bool
+	watchOwn bool
+	maxHold  time.Duration
 }
 
 type option func(*settings) error
@@ -64,3 +66,19 @@ func NoOwnWatch() Option { return option(func(s *settings) error { s.noOwn = tru
 // AlwaysList makes a waiter look at the whole queue before each grant, for a flight more per hand-over. It is for paths on
 // which somebody deletes a waiter's znode and the one ahead of it in one transaction (docs/locks.md A10 rule 7).
 func AlwaysList() Option { return option(func(s *settings) error { s.relist = true; return nil }) }
+
+// WatchOwnNode makes a lease end with ErrNodeGone when its znode disappears while the session lives, which only an
+// operator, or a program gone wrong, can bring about. It costs one more request per grant, which nobody waits for.
+func WatchOwnNode() Option { return option(func(s *settings) error { s.watchOwn = true; return nil }) }
+
+// MaxHold ends each lease with ErrMaxHold after d at the latest and deletes its znode, so that one holder cannot block the
+// lock for ever. It is safe only for work that stops when the lease's context ends.
+func MaxHold(d time.Duration) Option {
+	return option(func(s *settings) error {
+		if d <= 0 {
+			return errors.New("MaxHold is not positive")
+		}
+		s.maxHold = d
+		return nil
+	})
+}

@@ -148,6 +148,9 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 			ct.gen.Delete(new(client.Cleanup), child(ct.m.dir, []byte(s)), nil)
 		}
 		ct.drain()
+		if ct.ahead != ahead {
+			ct.foreign = false // not known yet
+		}
 		if ct.pred != nil && (ct.ahead != ahead || ct.predGone) {
 			ct.gen.Unwatch(ct.pred)
 			ct.pred, ct.predSet, ct.predGone = nil, false, false
@@ -160,10 +163,14 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 }
 
 // leave removes everything of a failed attempt, and returns err, joined with ErrCleanupPending if that was not confirmed
-// in time. A create in flight is waited for, within the grace, since only its reply tells the name of the znode.
+// in time. What has not been written is taken back; a create in flight is waited for, within the grace, since only its
+// reply tells the name of the znode.
 func (ct *contender) leave(ctx context.Context, err error) error {
 	ct.forget()
 	ct.settle()
+	if ct.fly {
+		ct.g.Withdraw(err)
+	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanupGrace)
 	defer cancel()
 	for ct.fly {

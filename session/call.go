@@ -182,11 +182,31 @@ func (g *Group) wait(ctx context.Context, s *Session) (ok bool) {
 		return true
 	case <-ctx.Done():
 	}
-	if s.withdraw(g) {
-		g.finishAll(NotSent, ctx.Err())
-	} else if g.stage.CompareAndSwap(submitted, abandoned) {
+	if !s.Withdraw(g, ctx.Err()) && g.stage.CompareAndSwap(submitted, abandoned) {
 		return false
 	}
 	<-g.done
+	return true
+}
+
+// withdraw takes g out of the queue, if nothing of it has been written.
+func (s *Session) withdraw(g *Group) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !g.queued {
+		return false
+	}
+	s.queue.remove(g)
+	s.releaseRoomLocked(len(g.calls), len(g.buf))
+	return true
+}
+
+// Withdraw takes back a submitted group of which nothing has been written: it completes, not sent, with err. It says whether
+// that was so.
+func (s *Session) Withdraw(g *Group, err error) bool {
+	if !s.withdraw(g) {
+		return false
+	}
+	g.finishAll(NotSent, err)
 	return true
 }

@@ -31,6 +31,8 @@ type cleaner struct {
 // Cleanup is one deletion in the hands of a session's cleaner. The zero value is ready for Session.Delete or
 // Session.DeleteMatching, which may be called once.
 type Cleanup struct {
+	Owner Owner // told when the cleanup is done, if not nil; set before it starts
+
 	s           *Session
 	g           *Group
 	path        string // what to delete, when known
@@ -40,9 +42,14 @@ type Cleanup struct {
 
 	mu   sync.Mutex    // guards what follows; innermost
 	over bool          // done
+	told bool          // and the owner knows
 	err  error         // valid when over
 	done chan struct{} // made on demand, closed when over
 }
+
+// Owner is told of the end of a Cleanup. CleanupDone is called on the session's goroutines, before anybody who waits is
+// woken; it must not block, and it is for the packages of this module, not for user code.
+type Owner interface{ CleanupDone() }
 
 // Delete starts the deletion of path, as sent to the server. g is a group to use for it, nil for a new one; it comes back
 // with TakeGroup. Delete does not block.
@@ -143,12 +150,27 @@ func (c *Cleanup) receive(g *Group) {
 	case err == error(proto.ErrThrottled):
 		cl.send(c)
 	case c.searching && o == Replied:
-		c.found(g.Body(last))
+		if err := c.refused(); err != nil {
+			cl.finish(c, err)
+		} else {
+			c.found(g.Body(last))
+		}
 	case err == error(proto.ErrNoNode) && (c.lost || c.searching || c.prefix != ""):
 		cl.finish(c, nil)
 	default:
 		cl.finish(c, err)
 	}
+}
+
+// refused returns why a deletion ahead of the search was refused: it would be again, for ever.
+func (c *Cleanup) refused() error {
+	for i := range c.g.calls {
+		o, err := c.g.Result(i)
+		if c.g.Op(i) == proto.OpDelete && o == Rejected && err != error(proto.ErrNoNode) && err != error(proto.ErrThrottled) {
+			return err
+		}
+	}
+	return nil
 }
 
 // found takes the answer to a search: the matching children are deleted one after another, the search is repeated until
@@ -235,6 +257,12 @@ func (cl *cleaner) finish(c *Cleanup, err error) {
 	cl.mu.Unlock()
 	c.mu.Lock()
 	c.over, c.err = true, err
+	c.mu.Unlock()
+	if c.Owner != nil {
+		c.Owner.CleanupDone()
+	}
+	c.mu.Lock()
+	c.told = true
 	if c.done != nil {
 		close(c.done)
 	}
@@ -259,7 +287,7 @@ func (c *Cleanup) Done() <-chan struct{} {
 	defer c.mu.Unlock()
 	if c.done == nil {
 		c.done = make(chan struct{})
-		if c.over {
+		if c.told {
 			close(c.done)
 		}
 	}

@@ -152,6 +152,7 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, wake: make(chan struct{}, 1), dead: make(chan struct{})}
 	s.id, s.passwd = rep.SessionID, Secret(append([]byte(nil), rep.Passwd...))
 	s.clock.attach(sent, int64(time.Duration(rep.TimeOut)*time.Millisecond))
+	s.moveLeaseLocked()
 	state := StateConnected
 	if rep.ReadOnly {
 		state = StateConnectedReadOnly

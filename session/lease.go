@@ -165,6 +165,13 @@ func (s *Session) armLeaseLocked() {
 	}
 }
 
+// moveLeaseLocked sets a lease timer that runs to the deadline of a new connection, whose timeout may be shorter.
+func (s *Session) moveLeaseLocked() {
+	if s.leaseArmed {
+		s.leaseTimer.Reset(time.Duration(s.clock.leaseEnd(s.cfg.NoProof) - s.now()))
+	}
+}
+
 // leaseDue runs when the lease deadline may have passed.
 func (s *Session) leaseDue() {
 	s.mu.Lock()

@@ -5,9 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/lockkeeper/lockkeeper/internal/assert"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )

@@ -118,25 +118,24 @@ func (cx *connection) settle(h header, now int64) (entry, error) {
 		return e, &ProtocolError{Reason: "reply to nothing", Xid: h.xid}
 	}
 	s.sawZxidLocked(h.zxid)
-	if h.zxid > 0 {
+	if h.zxid > 0 && e.op != proto.OpSetWatches { // with the answer to one chunk the events of the next are still owed
 		s.relativeZxid = h.zxid
 	}
 	s.counters.Replies++
 	proof := e.op == proto.OpSync || e.op.IsWrite()
 	s.clock.reply(e.sent, proof && h.code != proto.ErrNotReadOnly)
 	cx.useful.Store(true)
+	if err := s.overdueLocked(now); err != nil {
+		cx.fifo.unpop(e) // its caller learns of the end like all the others
+		return e, err
+	}
 	if e.g == nil {
-		return e, s.overdueLocked(now)
+		return e, nil
 	}
 	c := &e.g.calls[e.i]
 	s.releaseRoomLocked(1, c.end-c.start)
-	if c.watch != nil && e.g.stage.Load() != abandoned {
+	if c.watch != nil && !c.watch.dropped && e.g.stage.Load() != abandoned {
 		s.armLocked(c, h.code)
-	}
-	if err := s.overdueLocked(now); err != nil {
-		cx.fifo.unpop(e) // its caller learns of the end like all the others
-		s.takeRoomLocked(1, c.end-c.start)
-		return e, err
 	}
 	return e, nil
 }

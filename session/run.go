@@ -53,9 +53,7 @@ func (s *Session) sayGoodbye(cx *connection) {
 	case <-bound.C:
 		cx.fail(ErrCloseUnconfirmed)
 	}
-	if cx.err != errSessionGone {
-		s.keep.unconfirmed()
-	}
+	s.parted = cx.err == errSessionGone
 }
 
 // look does what is due on a connection and returns how long nothing will be.
@@ -122,6 +120,7 @@ func (s *Session) detach(cx *connection) error {
 	cx.fifo = ring{}
 	s.mu.Unlock()
 	if end != nil {
+		s.endHolds(end) // before any caller can act on the end
 		s.failFlying(flying, end)
 		return end
 	}
@@ -167,6 +166,9 @@ func (s *Session) finish(err error) {
 	s.keep.succeed(s, err)
 	s.mu.Lock()
 	s.over = err
+	if err == ErrClosed && s.id != 0 && !s.parted {
+		s.keep.unconfirmed()
+	}
 	told := s.publishLocked(endState(err), "", err)
 	queued := s.queue.first
 	s.queue = groupList{}

@@ -19,6 +19,8 @@ type Session struct {
 	poke  chan struct{}   // a token makes serve look at its timers
 	ended chan struct{}   // closed when the session is over and all is told
 
+	parted bool // run's: closeSession was answered
+
 	mu           sync.Mutex // guards what follows; see doc.go for the order of locks
 	over         error      // why the session is over, or nil
 	closing      bool       // no new calls: Close is under way
@@ -225,23 +227,12 @@ func (s *Session) releaseRoomLocked(calls, bytes int) {
 	}
 }
 
-// withdraw takes g out of the queue, if nothing of it has been written.
-func (s *Session) withdraw(g *Group) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !g.queued {
-		return false
-	}
-	s.queue.remove(g)
-	s.releaseRoomLocked(len(g.calls), len(g.buf))
-	return true
-}
-
-// Unwatch forgets a one-shot watch, whether it is registered or its request is still under way in a group that was given
-// up. The server's own registration stays until it fires or the connection ends; nobody is told then.
+// Unwatch forgets a one-shot watch, whether it is registered or its request is still under way: then it never will be. The
+// server's own registration stays until it fires or the connection ends; nobody is told then.
 func (s *Session) Unwatch(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	w.dropped = true
 	s.watches.remove(w)
 }
 

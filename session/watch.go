@@ -28,15 +28,16 @@ type Sink interface {
 }
 
 // Watch is one one-shot registration. It is given to Group.End, exists from the moment its reply is handled, and ends with
-// its only event or with Session.Unwatch. It must not be changed or used again until then.
+// its only event or with Session.Unwatch. It must not be changed before that, and is never used again.
 type Watch struct {
 	Kind WatchKind // for a request of kind WatchData whose reply is "no node" the registration becomes WatchExist
 	Path string    // as sent to the server
 	Sink Sink
 	Tag  uint32 // for the sink's use
 
-	next *Watch // guarded by the registry's owner: other watches of this path
-	set  bool   // likewise: registered
+	next    *Watch // guarded by the registry's owner: other watches of this path
+	set     bool   // likewise: registered
+	dropped bool   // likewise: taken back, perhaps before its reply
 }
 
 // registry holds the one-shot watches of a session by kind and path. The session's mu guards it.

@@ -25,31 +25,43 @@ const (
 // openACLBytes is the encoding of the list that nearly every request carries: world, anyone, all.
 const openACLBytes = "\x00\x00\x00\x01\x00\x00\x00\x1f\x00\x00\x00\x05world\x00\x00\x00\x06anyone"
 
-// readACLLocked reads a list; null and empty are nil.
-func (s *Server) readACLLocked(r *jute.Reader) []proto.ACL {
+// aclList is a list as a request holds it. nulls are the indexes of entries whose id is null.
+type aclList struct {
+	entries []proto.ACL
+	nulls   []int
+}
+
+// readACLLocked reads a list; null and empty are the same.
+func (s *Server) readACLLocked(r *jute.Reader) aclList {
 	if rest := r.Rest(); len(rest) >= len(openACLBytes) && string(rest[:len(openACLBytes)]) == openACLBytes {
 		r.Skip(len(openACLBytes))
-		return s.openACL
+		return aclList{entries: s.openACL}
 	}
-	count, _ := r.Count(12)
-	var acl []proto.ACL
-	for range count {
-		var a proto.ACL
-		a.ReadFrom(r)
-		acl = append(acl, a)
+	count, _ := readCount(r, 12)
+	var acl aclList
+	for i := range count {
+		a := proto.ACL{Perms: r.Int(), ID: proto.ID{Scheme: r.String()}}
+		id := r.NullableString()
+		a.ID.ID = id.String
+		acl.entries = append(acl.entries, a)
+		if !id.Valid {
+			acl.nulls = append(acl.nulls, i)
+		}
 	}
 	return acl
 }
 
 // fixACL checks a list and resolves scheme auth to the identities of c (PrepRequestProcessor.fixupACL). The operator, for
-// whom c is nil, has none and may leave the list out.
-func (c *connection) fixACL(acl []proto.ACL) ([]proto.ACL, proto.Code) {
-	if c == nil || len(acl) > 0 && &acl[0] == &c.s.openACL[0] {
-		return acl, 0
+// whom c is nil, has none and may leave the list out. A null id of a scheme that looks at it is an exception in the server.
+func (c *connection) fixACL(acl aclList) ([]proto.ACL, proto.Code) {
+	if c == nil || len(acl.entries) > 0 && &acl.entries[0] == &c.s.openACL[0] {
+		return acl.entries, 0
 	}
 	var out []proto.ACL
-	for _, a := range acl {
+	for i, a := range acl.entries {
 		switch {
+		case slices.Contains(acl.nulls, i) && looksAtID(a.ID.Scheme):
+			return nil, proto.ErrMarshalling
 		case a.ID.Scheme == schemeAuth:
 			found := false
 			for _, id := range c.ids {
@@ -79,6 +91,11 @@ func appendNew(acl []proto.ACL, a proto.ACL) []proto.ACL {
 		return acl
 	}
 	return append(acl, a)
+}
+
+// looksAtID reports whether a scheme examines the id of an entry.
+func looksAtID(scheme string) bool {
+	return scheme == schemeWorld || scheme == schemeDigest || scheme == schemeIP
 }
 
 func validID(id proto.ID) bool {

@@ -219,7 +219,7 @@ func (s *Server) closeLocked(c *connection) {
 // dropLocked closes c at once; what was on its way is lost.
 func (s *Server) dropLocked(c *connection) {
 	s.detachLocked(c)
-	c.out = nil
+	c.out, c.parks = nil, nil
 	s.dead = append(s.dead, c.box)
 }
 

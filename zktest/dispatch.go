@@ -113,7 +113,7 @@ func (q *request) other() {
 			return
 		}
 		c.beginLocked(q.xid, zxid)
-		c.out = jute.AppendBuffer(c.out, path)
+		c.out = jute.AppendString(c.out, javaText(path))
 	case proto.OpGetEphemerals:
 		prefix := q.r.StringBytes()
 		if q.r.Err() != nil {

@@ -1,9 +1,9 @@
 // Package zktest is a ZooKeeper in memory that speaks the real protocol, for tests, and for benchmarks of clients.
 //
-// It behaves as a standalone server 3.8.0 does: sessions with their deadlines, ephemeral, sequential, container and TTL
-// znodes, Stat, versions, every kind of watch, multi, ACLs, errors down to the odd ones. docs/protocol.md is what it was
-// written from, and the same suite that runs on it runs on real servers. It keeps nothing on disk, and is no server for
-// production.
+// It behaves as a standalone server 3.8.0 does, in Debian's build: sessions with their deadlines, ephemeral, sequential,
+// container and TTL znodes, Stat, versions, every kind of watch, multi, ACLs, errors down to the odd ones. docs/protocol.md
+// is what it was written from. The same suite that runs on it runs on real servers, and random requests are answered by both
+// and compared (internal/conformance). It keeps nothing on disk, and is no server for production.
 //
 // Apart from Stat, ACL and AuthPacket it decodes requests and encodes replies with its own few lines, and not with the
 // records that clients use, so that a mistake there is not made twice and hidden.

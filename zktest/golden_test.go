@@ -4,40 +4,16 @@ import (
 	"encoding/hex"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockkeeper/lockkeeper/internal/conformance"
 	"github.com/lockkeeper/lockkeeper/proto"
 	"github.com/lockkeeper/lockkeeper/zktest"
 )
-
-// packets are the examples of a real server: what the client sent and what came back, in hex.
-type packets map[string]struct{ sent, answers []string }
-
-func readPackets(t *testing.T) packets {
-	t.Helper()
-	text, err := os.ReadFile("testdata/packets.txt")
-	require.NoError(t, err)
-	out := packets{}
-	for line := range strings.Lines(string(text)) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == "#" {
-			continue
-		}
-		p := out[name]
-		if bytes, ok := strings.CutPrefix(rest, "> "); ok {
-			p.sent = append(p.sent, bytes)
-		} else {
-			p.answers = append(p.answers, strings.TrimPrefix(rest, "< "))
-		}
-		out[name] = p
-	}
-	return out
-}
 
 // raw is a client that knows bytes only.
 type raw struct {
@@ -85,23 +61,23 @@ func (r raw) closed() {
 }
 
 func TestGoldenConversation(t *testing.T) {
-	p := readPackets(t)
+	p := conformance.Packets()
 	bubble(t, func(t *testing.T, srv *zktest.Server) {
 		srv.SetZxid(0x4e)
 		r := dialRaw(t, srv)
 		play := func(r raw, names ...string) {
 			t.Helper()
 			for _, name := range names {
-				for _, b := range p[name].sent {
+				for _, b := range p[name].Sent {
 					r.write(b)
 				}
-				for _, b := range p[name].answers {
+				for _, b := range p[name].Answers {
 					r.expect(name, b)
 				}
 			}
 		}
-		r.write(p["E1"].sent[0])
-		answer := r.expect("E1", p["E1"].answers[0])
+		r.write(p["E1"].Sent[0])
+		answer := r.expect("E1", p["E1"].Answers[0])
 		play(r, "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10")
 
 		other := open(t, srv) // 0x55
@@ -114,8 +90,8 @@ func TestGoldenConversation(t *testing.T) {
 
 		stranger := open(t, srv) // 0x5a
 		bad := raw{t, rawConn(t, srv, stranger)}
-		bad.write(p["E16"].sent[0])
-		bad.expect("E16", p["E16"].answers[0])
+		bad.write(p["E16"].Sent[0])
+		bad.expect("E16", p["E16"].Answers[0])
 		bad.closed()
 
 		again := open(t, srv).again(srv, member)
@@ -124,19 +100,19 @@ func TestGoldenConversation(t *testing.T) {
 		r2.closed()
 
 		// E24 with the id and the password of this run.
-		attach := strings.Replace(p["E24"].sent[0], "0100000d62210008", answer[24:40], 1)
+		attach := strings.Replace(p["E24"].Sent[0], "0100000d62210008", answer[24:40], 1)
 		attach = strings.Replace(attach, "7e79bf440e5e9f2f75ea560da4b11217", answer[48:80], 1)
 		srv.SetZxid(0x5a)
 		r3 := dialRaw(t, srv)
 		r3.write(attach)
-		assert.Equal(t, answer, r3.expect("E24", p["E24"].answers[0]))
+		assert.Equal(t, answer, r3.expect("E24", p["E24"].Answers[0]))
 		r.closed()
 		play(r3, "E25")
 		r3.closed()
 
 		r4 := dialRaw(t, srv)
 		r4.write(attach)
-		r4.expect("E26", p["E26"].answers[0])
+		r4.expect("E26", p["E26"].Answers[0])
 		r4.closed()
 	})
 }

@@ -29,7 +29,7 @@ func TestUnknownOpcodes(t *testing.T) {
 func TestReconfigIsNotThere(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *zktest.Server) {
 		w := open(t, srv)
-		assert.Equal(t, proto.ErrUnimplemented, w.code(proto.OpReconfig, &proto.ReconfigRequest{CurConfigID: -1}))
+		assert.Equal(t, proto.ErrReconfigDisabled, w.code(proto.OpReconfig, &proto.ReconfigRequest{CurConfigID: -1}))
 		assert.Empty(t, w.events(), "and the connection stays")
 	})
 }

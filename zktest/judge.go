@@ -56,7 +56,7 @@ func skipPart(r *jute.Reader, op proto.Op) string {
 	switch op {
 	case proto.OpCreate, proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
 		r.Buffer()
-		count, _ := r.Count(12)
+		count, _ := readCount(r, 12)
 		for range count {
 			var a proto.ACL
 			a.ReadFrom(r)

@@ -7,7 +7,7 @@ import (
 
 // part is one operation of a multi: a create when create.op is set, else a change.
 type part struct {
-	op     proto.Op
+	op     proto.Op // of a create: as what it is executed
 	create createArgs
 	change changeArgs
 }
@@ -39,6 +39,8 @@ func (s *Server) readPartsLocked(r *jute.Reader) (parts []part, ok bool) {
 		switch op {
 		case proto.OpCreate, proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
 			p.create = s.readCreateLocked(op, r)
+			p.op = executedAs(op, p.create.flags)
+			p.create.op = p.op
 			ok = p.create.path != nil
 		case proto.OpDelete, proto.OpSetData, proto.OpCheck:
 			p.change = s.readChangeLocked(op, r)
@@ -51,6 +53,21 @@ func (s *Server) readPartsLocked(r *jute.Reader) (parts []part, ok bool) {
 		}
 		parts = append(parts, p)
 	}
+}
+
+// executedAs returns as what a create in a multi is executed, and answered: the server keeps the flags and not the opcode
+// (org.apache.zookeeper.Op.create). OpError stands for TTL flags in a create without a time, which are an exception there.
+func executedAs(op proto.Op, flags int32) proto.Op {
+	mode := proto.CreateMode(flags)
+	switch {
+	case op == proto.OpCreateTTL:
+		return op
+	case mode.IsTTL():
+		return proto.OpError
+	case mode == proto.ModeContainer:
+		return proto.OpCreateContainer
+	}
+	return proto.OpCreate
 }
 
 // multi serves a transaction of several operations: all of them or none.
@@ -78,6 +95,10 @@ func (q *request) multi() {
 	} else {
 		tx.commit()
 	}
+	if failed >= 0 && results[failed].code == proto.ErrMarshalling { // no operation has this code: it is the whole's
+		q.fail(tx.zxid, proto.ErrMarshalling)
+		return
+	}
 	q.c.beginLocked(q.xid, tx.zxid)
 	for i := range results {
 		if failed >= 0 {
@@ -91,6 +112,9 @@ func (q *request) multi() {
 
 // part executes one operation. A create2 is answered as a create, without Stat, as 3.8.0 does (docs/protocol.md section 10).
 func (tx *txn) part(c *connection, p *part) partResult {
+	if p.op == proto.OpError {
+		return partResult{code: proto.ErrMarshalling}
+	}
 	if !p.op.IsCreate() {
 		n, code := tx.change(c, p.change)
 		res := partResult{op: p.op, code: code}
@@ -140,18 +164,28 @@ func appendMultiEnd(b []byte) []byte {
 // multiRead answers each read on its own.
 func (q *request) multiRead() {
 	t := q.c.viewLocked()
-	q.c.beginLocked(q.xid, t.zxid)
-	for {
-		op, more := nextPart(q.r)
-		if !more {
-			break
+	whole := *q.r
+	reads, writes := 0, 0
+	for op, more := nextPart(&whole); more; op, more = nextPart(&whole) {
+		skipPart(&whole, op)
+		if op == proto.OpGetData || op == proto.OpGetChildren {
+			reads++
+		} else {
+			writes++
 		}
+	}
+	switch {
+	case whole.Err() != nil, reads > 0 && writes > 0:
+		q.fail(t.zxid, proto.ErrMarshalling)
+		return
+	case writes > 0:
+		q.refuseMultiRead(t.zxid)
+		return
+	}
+	q.c.beginLocked(q.xid, t.zxid)
+	for op, more := nextPart(q.r); more; op, more = nextPart(q.r) {
 		path := q.r.StringBytes()
 		q.r.Bool() // the watch flag is ignored
-		if q.r.Err() != nil || path == nil || op != proto.OpGetData && op != proto.OpGetChildren {
-			q.refuseMultiRead(t.zxid, q.r.Err() == nil && path != nil)
-			return
-		}
 		one := request{s: q.s, c: q.c, op: op}
 		n := t.get(path)
 		if code := one.readable(n, path); code != 0 {
@@ -160,25 +194,16 @@ func (q *request) multiRead() {
 			continue
 		}
 		q.c.out = appendMultiHeader(q.c.out, op, 0)
-		one.body(n)
-	}
-	if q.r.Err() != nil {
-		q.refuseMultiRead(t.zxid, false)
-		return
+		one.body(n, path)
 	}
 	q.c.out = appendMultiEnd(q.c.out)
 	q.c.endLocked()
 }
 
-// refuseMultiRead answers the whole with -5. When a write was among the reads, and in no other error answer there is, a
-// body comes with it (docs/protocol.md section 21, number 11).
-func (q *request) refuseMultiRead(zxid int64, withBody bool) {
+// refuseMultiRead answers one that holds writes only with -5 and, as no other error is, with a body: that of an answer to
+// nothing (docs/protocol.md section 21, number 11).
+func (q *request) refuseMultiRead(zxid int64) {
 	c := q.c
-	c.out = c.out[:c.replyAt]
-	if !withBody {
-		q.fail(zxid, proto.ErrMarshalling)
-		return
-	}
 	c.replyLocked(q.xid, zxid, proto.ErrMarshalling)
 	c.s.stats.replies--
 	c.out = appendMultiEnd(c.out)

@@ -124,9 +124,10 @@ func TestMultiRefusals(t *testing.T) {
 		assert.Equal(t, proto.ErrMarshalling, w.code(proto.OpMulti, cut{ops{create("/x", 0)}, 9}), "no terminator")
 		assert.Equal(t, zxid+2, srv.Snapshot().Zxid)
 		assert.False(t, srv.Exists("/x"))
-		rep := w.do(proto.OpMultiRead, ops{read, create("/x", 0)})
+		rep := w.do(proto.OpMultiRead, ops{create("/y", 0), create("/x", 0)})
 		assert.Equal(t, proto.ErrMarshalling, rep.Err)
-		assert.Len(t, rep.Body, 9, "the one error answer with a body")
+		assert.Len(t, rep.Body, 9, "the one error answer with a body: writes only")
+		assert.Equal(t, proto.ErrMarshalling, w.code(proto.OpMultiRead, ops{read, create("/x", 0)}), "mixed")
 		assert.Equal(t, proto.ErrMarshalling, w.code(proto.OpMultiRead, cut{ops{read}, 9}))
 	})
 }

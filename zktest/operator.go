@@ -41,7 +41,7 @@ func (s *Server) Set(path string, data []byte) error {
 
 // SetACL replaces the access list, whatever the version and without a check of the list.
 func (s *Server) SetACL(path string, acl []proto.ACL) error {
-	return s.change(changeArgs{op: proto.OpSetACL, path: []byte(path), acl: slices.Clone(acl), version: anyVersion})
+	return s.change(changeArgs{op: proto.OpSetACL, path: []byte(path), acl: aclList{entries: slices.Clone(acl)}, version: anyVersion})
 }
 
 // Delete removes a znode that has no children, whatever the version.

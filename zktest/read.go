@@ -31,7 +31,7 @@ func (q *request) read() {
 		q.watchNode(n, path)
 	}
 	q.c.beginLocked(q.xid, t.zxid)
-	q.body(n)
+	q.body(n, path)
 	q.c.endLocked()
 }
 
@@ -76,8 +76,8 @@ func (q *request) watch(side int, path string, how reg) {
 	}
 }
 
-// body appends the response record.
-func (q *request) body(n *node) {
+// body appends the response record about n, which was asked for as path.
+func (q *request) body(n *node, path []byte) {
 	b := q.c.out
 	switch q.op {
 	case proto.OpGetData:
@@ -87,7 +87,11 @@ func (q *request) body(n *node) {
 	case proto.OpGetChildren, proto.OpGetChildren2:
 		b = appendChildren(b, n)
 	case proto.OpGetAllChildrenNumber:
-		b = jute.AppendInt(b, int32(n.descendants()))
+		count := n.descendants()
+		if len(path) == 0 {
+			count++ // by its other name the root counts itself
+		}
+		b = jute.AppendInt(b, int32(count))
 	}
 	if q.op != proto.OpGetChildren && q.op != proto.OpGetAllChildrenNumber {
 		st := n.stat()

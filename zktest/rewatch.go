@@ -1,6 +1,8 @@
 package zktest
 
 import (
+	"unicode/utf8"
+
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
@@ -26,29 +28,41 @@ func (q *request) setWatches() {
 	t := q.c.viewLocked()
 	relative := q.r.Long()
 	var lists [5][]string
-	count := 3
+	count, null := 3, len(lists)
 	if q.op == proto.OpSetWatches2 {
 		count = 5
 	}
 	for i := range count {
-		lists[i] = readStrings(q.r)
+		var isNull bool
+		if lists[i], isNull = readStrings(q.r); isNull {
+			null = min(null, i)
+		}
 	}
 	if q.r.Err() != nil {
 		q.fail(t.zxid, proto.ErrMarshalling)
 		return
 	}
-	for how := regData; how <= regChild; how++ {
-		for _, path := range lists[how] {
-			q.s.rewatchLocked(q.c, t, how, path, relative)
+	for i, list := range lists[:null] {
+		for _, path := range list {
+			q.rewatch(t, i, path, relative)
 		}
 	}
-	for i, mode := range []watchMode{watchPersistent, watchRecursive} {
-		for _, path := range lists[3+i] {
-			q.s.watches[childSide].add(q.c, path, mode)
-			q.s.watches[dataSide].add(q.c, path, mode)
-		}
+	if null < len(lists) { // what stands before a null list has happened (docs/protocol.md section 21, number 21)
+		q.fail(t.zxid, proto.ErrMarshalling)
+		return
 	}
 	q.c.replyLocked(q.xid, t.zxid, 0)
+}
+
+// rewatch does what a path in list i asks for.
+func (q *request) rewatch(t *tree, i int, path string, relative int64) {
+	if i <= int(regChild) {
+		q.s.rewatchLocked(q.c, t, reg(i), path, relative)
+		return
+	}
+	mode := watchPersistent + watchMode(i-int(regChild)-1)
+	q.s.watches[childSide].add(q.c, path, mode)
+	q.s.watches[dataSide].add(q.c, path, mode)
 }
 
 // rewatchLocked tells c about a path, or arms the watch (DataTree.setWatches).
@@ -81,13 +95,35 @@ func (s *Server) rewatchLocked(c *connection, t *tree, how reg, path string, rel
 }
 
 // readStrings reads a vector of strings.
-func readStrings(r *jute.Reader) []string {
-	count, _ := r.Count(4)
-	out := make([]string, 0, count)
+func readStrings(r *jute.Reader) (list []string, isNull bool) {
+	count, isNull := readCount(r, 4)
+	list = make([]string, 0, count)
 	for range count {
-		out = append(out, r.String())
+		list = append(list, javaText(r.StringBytes()))
 	}
-	return out
+	return list, isNull
+}
+
+// javaText is what a Java server makes of a string: what is no UTF-8 becomes U+FFFD.
+func javaText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b)))
+}
+
+// readCount reads the count of a vector whose elements take at least elem bytes. Like the Java reader, and unlike ours, it
+// takes counts below -1 for an empty vector (docs/protocol.md section 2).
+func readCount(r *jute.Reader, elem int) (n int, isNull bool) {
+	n = int(r.Int())
+	switch {
+	case n < 0:
+		return 0, n == -1
+	case n*elem > r.Remaining():
+		r.Fail("vector", jute.ErrCount)
+		return 0, false
+	}
+	return n, false
 }
 
 // changeWatches serves addWatch, checkWatches and removeWatches, the last two with the types of servers before 3.9.
@@ -115,14 +151,35 @@ func (q *request) changeWatches() {
 		q.fail(zxid, proto.ErrMarshalling)
 		return
 	}
+	if q.op == proto.OpCheckWatches {
+		q.checkWatches(zxid, path.String, [sides]bool{dataSide: data, childSide: child})
+		return
+	}
 	found := false
 	for side, wanted := range [sides]bool{dataSide: data, childSide: child} {
-		w := &q.s.watches[side]
-		if wanted && w.has(q.c, path.String) {
+		if wanted {
+			found = q.s.watches[side].remove(q.c, path.String) || found
+		}
+	}
+	if !found {
+		q.fail(zxid, proto.ErrNoWatcher)
+		return
+	}
+	q.c.replyLocked(q.xid, zxid, 0)
+}
+
+// checkWatches answers whether there is a watch on a path: anybody's will do, and on a path that does not begin with a slash
+// none is an exception (WatchManager.containsWatcher of 3.6 to 3.8).
+func (q *request) checkWatches(zxid int64, path string, wanted [sides]bool) {
+	found := false
+	for side := range q.s.watches {
+		switch there := len(q.s.watches[side].byPath[path]) > 0; {
+		case !wanted[side], path == "":
+		case there:
 			found = true
-			if q.op == proto.OpRemoveWatches {
-				w.remove(q.c, path.String)
-			}
+		case path[0] != '/':
+			q.fail(zxid, proto.ErrMarshalling)
+			return
 		}
 	}
 	if !found {

@@ -69,12 +69,12 @@ type tree struct {
 // newTree returns the tree of a fresh server.
 func newTree() *tree {
 	t := &tree{nodes: make(map[string]*node)}
-	root := &node{path: "/"}
+	root := &node{path: "/", data: []byte{}}
 	t.nodes[""], t.nodes["/"] = root, root
-	zk := &node{path: "/zookeeper"}
+	zk := &node{path: "/zookeeper", data: []byte{}}
 	t.link(root, zk)
-	t.link(zk, &node{path: "/zookeeper/quota"})
-	t.link(zk, &node{path: "/zookeeper/config", data: []byte{}, version: -1,
+	t.link(zk, &node{path: "/zookeeper/quota", data: []byte{}})
+	t.link(zk, &node{path: "/zookeeper/config", data: []byte{}, aversion: -1,
 		acl: []proto.ACL{{Perms: proto.PermRead, ID: proto.ID{Scheme: "world", ID: "anyone"}}}})
 	return t
 }

@@ -80,7 +80,12 @@ func TestFreshTree(t *testing.T) {
 		assert.Equal(t, counts{0, -1, 0, 1}, countsOf(root), "as a fresh ZooKeeper shows it")
 		assert.Equal(t, []string{"config", "quota"}, srv.Children("/zookeeper"))
 		_, config := w.get("/zookeeper/config", false)
-		assert.Equal(t, int32(-1), config.Version)
+		assert.Equal(t, [2]int32{0, -1}, [2]int32{config.Version, config.Aversion})
+		for _, path := range []string{"/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"} {
+			data, _, err := srv.Get(path)
+			require.NoError(t, err)
+			assert.Equal(t, []byte{}, data, "empty, and not null: %s", path)
+		}
 		assert.Equal(t, 4, srv.NodeCount())
 		var n proto.GetAllChildrenNumberResponse
 		w.ok(proto.OpGetAllChildrenNumber, &proto.GetAllChildrenNumberRequest{Path: "/"}, &n)

@@ -20,9 +20,11 @@ type txn struct {
 
 // change is a znode that was created, deleted or written.
 type change struct {
-	kind   proto.EventType
-	path   string
-	parent string // "" when the parent's children did not change
+	kind      proto.EventType
+	path      string
+	acl       []proto.ACL
+	parent    string // "" when the parent's children did not change
+	parentACL []proto.ACL
 }
 
 // beginLocked starts a transaction. It takes the next zxid, which is used up whatever becomes of the transaction.
@@ -60,7 +62,7 @@ func (tx *txn) insert(parent, n *node) {
 	}
 	t := tx.s.tree
 	t.link(parent, n)
-	tx.events = append(tx.events, change{proto.EventNodeCreated, n.path, parent.path})
+	tx.events = append(tx.events, change{proto.EventNodeCreated, n.path, n.acl, parent.path, parent.acl})
 	if tx.atomic {
 		tx.undo = append(tx.undo, func() {
 			t.unlink(n)
@@ -75,7 +77,7 @@ func (tx *txn) remove(n *node) {
 	t := tx.s.tree
 	t.unlink(n)
 	parent.pzxid = tx.zxid
-	tx.events = append(tx.events, change{proto.EventNodeDeleted, n.path, parent.path})
+	tx.events = append(tx.events, change{proto.EventNodeDeleted, n.path, n.acl, parent.path, parent.acl})
 	if tx.atomic {
 		tx.undo = append(tx.undo, func() {
 			t.link(parent, n)
@@ -89,7 +91,7 @@ func (tx *txn) write(n *node, data []byte) {
 	old, mzxid, mtime, version := n.data, n.mzxid, n.mtime, n.version
 	n.data, n.mzxid, n.mtime = data, tx.zxid, tx.now
 	n.version++
-	tx.events = append(tx.events, change{kind: proto.EventNodeDataChanged, path: n.path})
+	tx.events = append(tx.events, change{kind: proto.EventNodeDataChanged, path: n.path, acl: n.acl})
 	if tx.atomic {
 		tx.undo = append(tx.undo, func() {
 			n.data, n.mzxid, n.mtime, n.version = old, mzxid, mtime, version

@@ -151,25 +151,28 @@ func (s *Server) hitLocked(c *connection) {
 }
 
 // fireLocked sends the events of one change: one frame per connection, event and path (DataTree.createNode, deleteNode,
-// setData).
+// setData). Watches are used up whether their connection may read the znode, and so hears of it, or not (CVE-2024-23944:
+// servers from 3.8.4 and 3.9.2 on, and Debian's 3.8.0).
 func (s *Server) fireLocked(e change) {
 	s.stamp++
 	s.triggerLocked(&s.watches[dataSide], e.kind, e.path)
 	if e.kind == proto.EventNodeDeleted {
 		s.triggerLocked(&s.watches[childSide], e.kind, e.path)
 	}
-	s.notifyLocked(e.kind, e.path)
+	s.notifyLocked(e.kind, e.path, e.acl)
 	if e.parent != "" {
 		s.stamp++
 		s.triggerLocked(&s.watches[childSide], proto.EventNodeChildrenChanged, e.parent)
-		s.notifyLocked(proto.EventNodeChildrenChanged, e.parent)
+		s.notifyLocked(proto.EventNodeChildrenChanged, e.parent, e.parentACL)
 	}
 }
 
-// notifyLocked sends one event to the connections in s.hit and empties it.
-func (s *Server) notifyLocked(kind proto.EventType, path string) {
+// notifyLocked sends one event to those connections in s.hit that may read the znode, and empties it.
+func (s *Server) notifyLocked(kind proto.EventType, path string, acl []proto.ACL) {
 	for _, c := range s.hit {
-		s.eventLocked(c, kind, path)
+		if c.may(acl, proto.PermRead) {
+			s.eventLocked(c, kind, path)
+		}
 	}
 	clear(s.hit)
 	s.hit = s.hit[:0]

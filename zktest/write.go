@@ -13,7 +13,7 @@ type createArgs struct {
 	op    proto.Op
 	path  []byte // nil is null
 	data  []byte
-	acl   []proto.ACL
+	acl   aclList
 	flags int32
 	ttl   int64 // milliseconds; -1 without
 }
@@ -136,7 +136,7 @@ func appendSequence(b []byte, v int32) []byte {
 func (q *request) write() {
 	tx := q.s.beginLocked(q.now)
 	if q.op == proto.OpReconfig {
-		q.fail(tx.zxid, proto.ErrUnimplemented) // as a standalone server
+		q.fail(tx.zxid, proto.ErrReconfigDisabled) // as a server without configuration
 		return
 	}
 	a := q.s.readChangeLocked(q.op, q.r)
@@ -166,7 +166,7 @@ type changeArgs struct {
 	op      proto.Op
 	path    []byte // nil is null
 	data    []byte
-	acl     []proto.ACL
+	acl     aclList
 	version int32
 }
 

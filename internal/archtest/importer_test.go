@@ -79,8 +79,8 @@ func TestAFreshImporterLinksOnlyTheStandardLibrary(t *testing.T) {
 }
 
 // tidied says whether an importer's go.sum is empty after `go mod tidy` too, which loads the tests of every package that the
-// importer links. While tests of the lower layers use testify it is not.
-const tidied = false
+// importer links: so those use internal/assert and internal/require, or plain testing.
+const tidied = true
 
 func TestAFreshImporterThatIsTidied(t *testing.T) {
 	if !complete {

@@ -3,7 +3,7 @@ package jutegen
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
 )
 
 func TestGoName(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/lockkeeper/lockkeeper/internal/assert"
+	"github.com/lockkeeper/lockkeeper/internal/require"
 )
 
 func TestRun(t *testing.T) {

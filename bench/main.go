@@ -1,0 +1,125 @@
+// The bench command puts load on a ZooKeeper with Lockkeeper and prints what it measured.
+//
+//	go run ./bench                                  ten sessions contend for one lock, on an embedded server
+//	go run ./bench -servers zk1:2181,zk2:2181       the same on a real one
+//	go run ./bench -workload get -goroutines 100    another workload
+//	go run ./bench -h                               all flags
+//
+// The embedded server is package zktest in a child process, so that memory figures are the client's. docs/benchmarks.md
+// says what the figures mean. The exit status is 0 when the run measured something and the locks excluded each other, 1
+// when it did not, was interrupted or left something on the server, and 2 when it was called wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/internal/load"
+	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
+		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Once the first signal has begun the clean-up, a second one ends the program.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags, and what tests set beside them.
+type options struct {
+	load.Config
+	rtt  time.Duration
+	json bool
+}
+
+// parse reads the flags. It has printed what is wrong when it returns an error.
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	o.Driver = load.Lockkeeper{}
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.Servers, "servers", "", "`host:port,host:port` of running servers; without it a server is embedded")
+	fs.DurationVar(&o.rtt, "rtt", 0, "round-trip `time` that a local proxy adds on the way to the servers")
+	fs.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
+	o.Register(fs)
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stderr)
+		fs.Usage()
+		return nil, err
+	}
+	if err == nil {
+		err = o.Validate()
+	}
+	switch {
+	case err != nil:
+	case fs.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q: all options are flags", fs.Arg(0))
+	case o.Workload == load.Exists:
+		err = errors.New("-workload exists is only for comparisons; -workload group does it a hundred times")
+	case o.rtt < 0:
+		err = fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: %v\nbench: -h shows all flags\n", err)
+	}
+	return o, err
+}
+
+// run is the program; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 2
+	}
+	if err := measure(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+// measure makes one run and prints the result.
+func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
+	if o.Servers == "" || o.rtt > 0 {
+		srv, err := embedded.Start(ctx, embedded.Options{RTT: o.rtt, Servers: o.Servers})
+		if err != nil {
+			return err
+		}
+		// Whatever happens the child ends: at the latest its standard input does, with this process.
+		defer func() { _ = srv.Close() }()
+		o.Servers = srv.Servers()
+	}
+	return report(ctx, o, stdout, stderr)
+}
+
+// report makes a run on servers that are there, and prints the result.
+func report(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	p := newProgress(stderr)
+	if p != nil {
+		o.Progress = p.show
+	}
+	res, err := load.Run(ctx, &o.Config)
+	p.clear()
+	if res == nil {
+		return err
+	}
+	write := res.WriteTable
+	if o.json {
+		write = res.WriteJSON
+	}
+	return errors.Join(write(stdout), res.Failure(), err)
+}

@@ -1,0 +1,163 @@
+// The versus command runs the same load with go-zookeeper/zk 1.0.4 and with Lockkeeper, in turns on the same server, and
+// prints the medians of both and their ratio. It is a module of its own, so that the other client stays out of ours.
+//
+//	cd bench/versus && go run .                  a real server, which integration/zkserver starts
+//	go run . -servers zk1:2181                   one that runs already
+//	go run . -embedded -rtt 2ms                  package zktest, made distant
+//	go run . -peer -behind 1000                  a peer with canned replies: the cost of the clients alone
+//	go run . -ratios                             the comparisons that the project promises, see docs/benchmarks.md
+//
+// The exit status is 0 when everything was measured and no lock had two holders, 1 when not, 2 after a wrong call.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/internal/load"
+	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
+		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Once the first signal has begun the clean-up, a second one ends the program.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	load.Config
+	rtt            time.Duration
+	rounds, behind int
+	embedded, peer bool
+	ratios, json   bool
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	o.Driver = load.Lockkeeper{}
+	fs := flag.NewFlagSet("versus", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.Servers, "servers", "", "`host:port,host:port` of running servers; without it a real server is started")
+	fs.BoolVar(&o.embedded, "embedded", false, "use package zktest in a child process")
+	fs.BoolVar(&o.peer, "peer", false, "use a peer with canned replies; also knows -workload exists")
+	fs.IntVar(&o.behind, "behind", 0, "`number` of contenders that stand behind every lock of the peer")
+	fs.DurationVar(&o.rtt, "rtt", 0, "round-trip `time` that a local proxy adds on the way to the servers")
+	fs.IntVar(&o.rounds, "rounds", 5, "`number` of runs of each client")
+	fs.BoolVar(&o.ratios, "ratios", false, "print the promised comparisons; only -rounds counts beside it")
+	fs.BoolVar(&o.json, "json", false, "print one JSON object per client instead of a table")
+	o.Register(fs)
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stderr)
+		fs.Usage()
+		return nil, err
+	}
+	if err == nil {
+		err = o.check(fs)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "versus: %v\nversus: -h shows all flags\n", err)
+	}
+	return o, err
+}
+
+// check finds what is wrong with the flags.
+func (o *options) check(fs *flag.FlagSet) error {
+	sites := 0
+	for _, chosen := range []bool{o.Servers != "", o.embedded, o.peer} {
+		if chosen {
+			sites++
+		}
+	}
+	switch {
+	case fs.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q: all options are flags", fs.Arg(0))
+	case sites > 1:
+		return errors.New("-servers, -embedded and -peer exclude each other")
+	case o.behind != 0 && !o.peer:
+		return errors.New("-behind needs -peer")
+	case o.behind < 0:
+		return fmt.Errorf("-behind is %d, it cannot be negative", o.behind)
+	case o.rtt < 0:
+		return fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
+	case o.rounds < 1:
+		return fmt.Errorf("-rounds is %d, at least 1 is needed", o.rounds)
+	}
+	return o.Validate()
+}
+
+// run is the program; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 2
+	}
+	do := compare
+	if o.ratios {
+		do = ratios
+	}
+	if err := do(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "versus:", err)
+		return 1
+	}
+	return 0
+}
+
+// site starts what the flags say.
+func (o *options) site(ctx context.Context) (s *site, err error) {
+	switch {
+	case o.Servers != "":
+		s = &site{name: o.Servers, addr: o.Servers, close: func() error { return nil }}
+	case o.embedded:
+		s, err = startEmbedded(ctx, 0)
+	case o.peer:
+		s, err = startPeer(o.behind)
+	default:
+		s, err = startReal(ctx)
+	}
+	if err == nil && o.rtt > 0 {
+		s, err = s.distant(ctx, o.rtt)
+	}
+	return s, err
+}
+
+// compare runs the workload with both clients and prints what came out.
+func compare(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	s, err := o.site(ctx)
+	if err != nil {
+		return err
+	}
+	o.Servers, o.Bare = s.addr, s.bare
+	medians, err := compareOn(ctx, o.Config, o.rounds, func(format string, args ...any) {
+		fmt.Fprintf(stderr, format+"\n", args...)
+	})
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	if !o.json {
+		fmt.Fprintf(stdout, "%s, on %s, medians of %d rounds\n", o.Describe(), s.name, o.rounds)
+		return writeTable(stdout, medians)
+	}
+	for _, m := range medians {
+		if err := json.NewEncoder(stdout).Encode(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

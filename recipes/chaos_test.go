@@ -1,0 +1,416 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/client"
+	"github.com/lockkeeper/lockkeeper/proto"
+	"github.com/lockkeeper/lockkeeper/zktest"
+)
+
+var (
+	chaosSeed  = flag.Uint64("chaos.seed", 1, "first seed of the chaos test")
+	chaosSeeds = flag.Int("chaos.seeds", 40, "number of seeds of the chaos test")
+)
+
+// TestChaos lets several clients with several goroutines each contend for one lock, while connections break, members are cut
+// off, commits are late, sessions expire and an operator deletes and changes znodes. At no time may two leases be good,
+// unless the operator took the znode of one away; and in the end nothing may be left.
+func TestChaos(t *testing.T) { // conformance 3.2, 3.6 layer a; C146, C147, C152, C154
+	for i := range *chaosSeeds {
+		seed := *chaosSeed + uint64(i)
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d: run with -chaos.seed=%d -chaos.seeds=1, perhaps several times", seed, seed)
+				}
+			}()
+			newChaos(t, seed).run()
+		})
+	}
+}
+
+var chaosMembers = []string{"one:2181", "two:2181", "three:2181"}
+
+// chaos is one run.
+type chaos struct {
+	t       *testing.T
+	seed    uint64
+	rng     *rand.Rand // of the goroutine that makes the faults
+	srv     *zktest.Server
+	clients []*chaosClient
+	heal    []func() // what ends the faults that are on
+	cuts    atomic.Int64
+
+	stop    chan struct{}
+	workers sync.WaitGroup
+
+	mu      sync.Mutex          // guards what follows
+	leases  map[*Lease]struct{} // granted and not known to have ended
+	newest  Token
+	grants  int
+	taken   map[string]bool // znodes that the operator deleted from their holder
+	deleted map[string]bool // znodes that the operator deleted
+	expired map[int64]bool  // sessions that the operator ended
+}
+
+type chaosClient struct {
+	c      *client.Client
+	m      *Mutex
+	closed bool // guarded by chaos.mu
+}
+
+func newChaos(t *testing.T, seed uint64) *chaos {
+	return &chaos{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), srv: zktest.New(), stop: make(chan struct{}),
+		leases: map[*Lease]struct{}{}, taken: map[string]bool{}, deleted: map[string]bool{}, expired: map[int64]bool{}}
+}
+
+func (ch *chaos) run() {
+	defer ch.srv.Close()
+	for i := range 3 + ch.rng.IntN(4) {
+		ch.connect(i)
+	}
+	until := time.Now().Add(time.Duration(1+ch.rng.IntN(4)) * time.Minute)
+	for time.Now().Before(until) {
+		<-time.After(time.Duration(ch.rng.ExpFloat64() * float64(time.Second)))
+		ch.fault()
+	}
+	close(ch.stop)
+	for _, f := range ch.heal {
+		f()
+	}
+	ch.within(ch.workers.Wait, "the workers")
+	ch.checkEnd()
+	for _, cc := range ch.clients {
+		ch.within(func() { _ = cc.c.Close() }, "Close")
+	}
+	if ch.grants == 0 {
+		ch.t.Errorf("nobody was granted anything")
+	}
+}
+
+// within runs f, and fails when it takes longer than all there is to wait for.
+func (ch *chaos) within(f func(), what string) {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Hour):
+		ch.t.Fatalf("%s: not over after an hour", what)
+	}
+}
+
+// connect adds a client with its workers.
+func (ch *chaos) connect(i int) {
+	first := chaosMembers[i%len(chaosMembers)]
+	servers := first
+	if ch.rng.IntN(2) == 0 {
+		servers += "," + chaosMembers[(i+1)%len(chaosMembers)]
+	}
+	c := dialTo(ch.t, ch.srv, servers, client.Rand(func() uint64 { return ch.seed + uint64(i) }))
+	var opts []Option
+	for _, o := range []Option{Strict(), AlwaysList(), WatchOwnNode(), MaxHold(2 * time.Second)} {
+		if ch.rng.IntN(6) == 0 {
+			opts = append(opts, o)
+		}
+	}
+	cc := &chaosClient{c: c, m: NewMutex(c, "/lock", opts...)}
+	ch.clients = append(ch.clients, cc)
+	for w := range 1 + ch.rng.IntN(3) {
+		rng := rand.New(rand.NewPCG(ch.seed, uint64(100*i+w)))
+		ch.workers.Go(func() { ch.work(cc, rng) })
+	}
+}
+
+// work acquires and releases until the run is over or its client is closed.
+func (ch *chaos) work(cc *chaosClient, rng *rand.Rand) {
+	for {
+		select {
+		case <-ch.stop:
+			return
+		case <-time.After(time.Duration(rng.IntN(3) * rng.IntN(int(time.Second)))):
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.ExpFloat64()*float64(20*time.Second)))
+		l, err := ch.acquire(ctx, cc, rng)
+		cancel()
+		if err == nil {
+			ch.hold(l, rng)
+		}
+		if ch.isClosed(cc) {
+			return
+		}
+	}
+}
+
+func (ch *chaos) isClosed(cc *chaosClient) bool {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return cc.closed
+}
+
+func (ch *chaos) acquire(ctx context.Context, cc *chaosClient, rng *rand.Rand) (*Lease, error) {
+	f, try := cc.m.Lock, rng.IntN(5) == 0
+	if try {
+		f = cc.m.TryLock
+	}
+	l, err := f(ctx)
+	if err == nil {
+		ch.granted(l)
+		return l, nil
+	}
+	switch {
+	case ch.isClosed(cc) && errors.Is(err, ErrClosed):
+	case try && errors.Is(err, ErrNotAcquired):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		end, _ := ctx.Deadline()
+		if late := time.Since(end); late > CleanupGrace {
+			ch.t.Errorf("Lock returned %v after the end of its context", late)
+		}
+	default:
+		ch.t.Errorf("Lock: %v", err)
+	}
+	return nil, err
+}
+
+// granted looks whether anybody else believes to hold the lock.
+func (ch *chaos) granted(l *Lease) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	for o := range ch.leases {
+		if o.State() == Lost {
+			delete(ch.leases, o)
+		} else if l.State() != Lost && !ch.excused(o) && !ch.excused(l) {
+			ch.t.Errorf("%s granted with token %v, while %s (%v, %v) is %v", l.Node(), l.Token(), o.Node(), o.Token(),
+				o.gen.LeaseLeft(), o.State())
+		}
+	}
+	if l.State() == Lost {
+		return // it came to its end on the way
+	}
+	if l.Token().Compare(ch.newest) <= 0 && !ch.excused(l) {
+		ch.t.Errorf("token %v after %v", l.Token(), ch.newest)
+	}
+	ch.newest, ch.leases[l] = l.Token(), struct{}{}
+	ch.grants++
+}
+
+// excused says whether the operator ended a hold behind its holder's back.
+func (ch *chaos) excused(l *Lease) bool { return ch.taken[l.Node()] || ch.expired[l.gen.SessionID()] }
+
+// hold keeps a lease for a time and releases it in one of the ways.
+func (ch *chaos) hold(l *Lease, rng *rand.Rand) {
+	select {
+	case <-l.Context().Done():
+	case <-time.After(time.Duration(rng.IntN(2) * rng.IntN(int(3*time.Second)))):
+	}
+	if rng.IntN(4) == 0 {
+		ch.checkRelease(l, l.ReleasePipelined(), false)
+		return
+	}
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(3)*rng.IntN(int(10*time.Second))))
+		err := l.Release(ctx)
+		cancel()
+		ch.checkRelease(l, err, true)
+		if !errors.Is(err, ErrReleasePending) || rng.IntN(2) == 0 {
+			return
+		}
+	}
+}
+
+func (ch *chaos) checkRelease(l *Lease, err error, waited bool) {
+	if l.State() != Lost || l.Context().Err() == nil {
+		ch.t.Errorf("%s is %v after its release", l.Node(), l.State())
+	}
+	ch.mu.Lock()
+	delete(ch.leases, l)
+	gone := ch.deleted[l.Node()] || ch.expired[l.gen.SessionID()]
+	ch.mu.Unlock()
+	switch {
+	case err == nil && waited && ch.srv.Exists(l.Node()):
+		ch.t.Errorf("%s is there after its release", l.Node())
+	case errors.Is(err, ErrNodeGone) && !gone:
+		ch.t.Errorf("%s was gone, and nobody deleted it: %v", l.Node(), err)
+	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrReleasePending):
+		ch.t.Errorf("Release: %v", err)
+	}
+}
+
+// fault makes one thing go wrong, and arranges for its end.
+func (ch *chaos) fault() {
+	m := ch.srv.Member(chaosMembers[ch.rng.IntN(len(chaosMembers))])
+	ops := []proto.Op{proto.OpCreate2, proto.OpDelete, proto.OpGetChildren2, proto.OpGetData, proto.OpExists, proto.OpSync, proto.OpSetWatches}
+	match := zktest.Match{Op: ops[ch.rng.IntN(len(ops))], Skip: ch.rng.IntN(3)}
+	if ch.rng.IntN(2) == 0 {
+		match.Member = m.Addr()
+	}
+	switch ch.rng.IntN(16) {
+	case 0, 1:
+		m.DropConnections()
+	case 2:
+		ch.srv.DropConnections()
+	case 3, 4:
+		ch.later(ch.srv.CloseAfter(match).Remove)
+	case 5:
+		ch.later(ch.srv.CloseBefore(match).Remove)
+	case 6:
+		match.Op = ops[ch.rng.IntN(2)]
+		if ch.cuts.Add(lateCommit) < cutMember { // a late commit would be answered by a member that is cut off
+			ch.later(ch.srv.HoldCommit(match).Release, lateCommit)
+		} else {
+			ch.cuts.Add(-lateCommit)
+		}
+	case 7:
+		ch.later(ch.srv.Hold(match).Release)
+	case 8:
+		ch.later(ch.srv.HoldReply(match).Release)
+	case 9:
+		if ch.cuts.Add(cutMember)%cutMember == 0 {
+			m.CutFromLeader(true)
+			ch.later(func() { m.CutFromLeader(false) }, cutMember)
+		} else {
+			ch.cuts.Add(-cutMember)
+		}
+	case 10:
+		m.Refuse(zktest.Refusal(ch.rng.IntN(5)))
+		ch.later(func() { m.Refuse(zktest.Accept) })
+	case 11:
+		m.Stall(true)
+		ch.later(func() { m.Stall(false) })
+	case 12:
+		ch.operator()
+	case 13:
+		ch.touch()
+	case 14:
+		ch.srv.Sweep()
+	case 15:
+		ch.endOne()
+	}
+}
+
+// What chaos.cuts counts: late commits, and members that are cut off.
+const (
+	lateCommit = 1
+	cutMember  = 1 << 16
+)
+
+// later runs f once, after some time or at the end of the run. What it ends is no longer counted then.
+func (ch *chaos) later(f func(), counted ...int64) {
+	var once sync.Once
+	end := func() {
+		f()
+		for _, n := range counted {
+			ch.cuts.Add(-n)
+		}
+	}
+	d := time.Duration(ch.rng.ExpFloat64() * float64(6*time.Second))
+	t := time.AfterFunc(d, func() { once.Do(end) })
+	ch.heal = append(ch.heal, func() { t.Stop(); once.Do(end) })
+}
+
+// operator deletes somebody's znode.
+func (ch *chaos) operator() {
+	names := ch.srv.Children("/lock")
+	if len(names) == 0 {
+		return
+	}
+	name := names[ch.rng.IntN(len(names))]
+	path := "/lock/" + name
+	// Whether it was the holder's is known only afterwards: those ahead may go at the same time.
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.srv.Delete(path) != nil {
+		return
+	}
+	ch.deleted[path], ch.taken[path] = true, true
+	mine, _ := parseSequence([]byte(name))
+	for _, o := range ch.srv.Children("/lock") {
+		if seq, ok := parseSequence([]byte(o)); ok && older(seq, mine) {
+			ch.taken[path] = false
+		}
+	}
+}
+
+// touch changes the data of a znode.
+func (ch *chaos) touch() {
+	if names := ch.srv.Children("/lock"); len(names) > 0 {
+		_ = ch.srv.Set("/lock/"+names[ch.rng.IntN(len(names))], []byte("touched")) // it may be gone by now
+	}
+}
+
+// endOne ends a session, or now and then closes a client.
+func (ch *chaos) endOne() {
+	cc := ch.clients[ch.rng.IntN(len(ch.clients))]
+	if len(ch.clients) > 3 && ch.rng.IntN(3) == 0 {
+		ch.mu.Lock()
+		cc.closed = true
+		ch.mu.Unlock()
+		_ = cc.c.Close() // the member it is connected to may not answer
+		return
+	}
+	id := cc.c.SessionID()
+	ch.mu.Lock()
+	ch.expired[id] = true
+	ch.mu.Unlock()
+	ch.srv.ExpireSession(id)
+}
+
+// checkEnd checks that everything works again, and that nothing is left behind.
+func (ch *chaos) checkEnd() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for i, cc := range ch.clients {
+		if cc.closed {
+			continue
+		}
+		l, err := cc.m.Lock(ctx)
+		if err == nil {
+			ch.granted(l)
+			err = l.Release(ctx)
+			ch.checkRelease(l, nil, err == nil)
+		}
+		if err != nil {
+			ch.t.Errorf("client %d after the end: %v; children %v", i, err, ch.srv.Children("/lock"))
+		}
+	}
+	<-time.After(time.Minute) // sessions of clients that were closed without an answer expire
+	if left := ch.srv.Children("/lock"); len(left) > 0 {
+		ch.t.Errorf("left behind: %v; sessions %+v", left, ch.srv.Sessions())
+	}
+	for i, cc := range ch.clients {
+		if n := cc.c.CleanupsPending(); n > 0 {
+			ch.t.Errorf("client %d: %d clean-ups pending", i, n)
+		}
+	}
+	for _, w := range ch.srv.Watches() {
+		ch.t.Errorf("watch left: %+v", w)
+	}
+	ch.checkIdle()
+}
+
+// checkIdle checks that nobody proves anything to himself any more, and that no client keeps a watch.
+func (ch *chaos) checkIdle() {
+	before := ch.srv.Snapshot()
+	ch.srv.DropConnections()
+	<-time.After(time.Minute)
+	after := ch.srv.Snapshot()
+	var extra []string
+	for op, n := range after.ByOp {
+		if n != before.ByOp[op] && op != proto.OpPing {
+			extra = append(extra, fmt.Sprint(n-before.ByOp[op], " ", op))
+		}
+	}
+	if len(extra) > 0 {
+		ch.t.Errorf("idle clients sent: %s", strings.Join(extra, ", "))
+	}
+}
