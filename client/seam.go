@@ -175,7 +175,7 @@ func (gn Generation) DeleteMatching(c *Cleanup, dir, prefix string) bool {
 	return true
 }
 
-// Unwatch forgets a OneShot, whether it is registered or its request is still under way in a group that was given up.
+// Unwatch forgets a OneShot, whether it is registered or its request is still under way: then it never will be.
 func (gn Generation) Unwatch(w *OneShot) {
 	if gn.ss != nil {
 		gn.ss.Unwatch(w)

@@ -20,7 +20,7 @@ import (
 
 var (
 	chaosSeed  = flag.Uint64("chaos.seed", 1, "first seed of the chaos test")
-	chaosSeeds = flag.Int("chaos.seeds", 40, "number of seeds of the chaos test")
+	chaosSeeds = flag.Int("chaos.seeds", chaosRuns, "number of seeds of the chaos test")
 )
 
 // TestChaos lets several clients with several goroutines each contend for one lock, while connections break, members are cut
@@ -81,8 +81,9 @@ func (ch *chaos) run() {
 		ch.connect(i)
 	}
 	until := time.Now().Add(time.Duration(1+ch.rng.IntN(4)) * time.Minute)
+	pause := time.Duration(1+ch.rng.IntN(5)) * time.Second // between faults, on average
 	for time.Now().Before(until) {
-		<-time.After(time.Duration(ch.rng.ExpFloat64() * float64(time.Second)))
+		<-time.After(time.Duration(ch.rng.ExpFloat64() * float64(pause)))
 		ch.fault()
 	}
 	close(ch.stop)
@@ -209,9 +210,13 @@ func (ch *chaos) excused(l *Lease) bool { return ch.taken[l.Node()] || ch.expire
 
 // hold keeps a lease for a time and releases it in one of the ways.
 func (ch *chaos) hold(l *Lease, rng *rand.Rand) {
+	d := time.Duration(rng.IntN(2) * rng.IntN(int(3*time.Second)))
+	if rng.IntN(10) == 0 {
+		d = time.Duration(rng.IntN(int(4 * timeout))) // long enough for a deadline
+	}
 	select {
 	case <-l.Context().Done():
-	case <-time.After(time.Duration(rng.IntN(2) * rng.IntN(int(3*time.Second)))):
+	case <-time.After(d):
 	}
 	if rng.IntN(4) == 0 {
 		ch.checkRelease(l, l.ReleasePipelined(), false)
@@ -244,125 +249,6 @@ func (ch *chaos) checkRelease(l *Lease, err error, waited bool) {
 	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrReleasePending):
 		ch.t.Errorf("Release: %v", err)
 	}
-}
-
-// fault makes one thing go wrong, and arranges for its end.
-func (ch *chaos) fault() {
-	m := ch.srv.Member(chaosMembers[ch.rng.IntN(len(chaosMembers))])
-	ops := []proto.Op{proto.OpCreate2, proto.OpDelete, proto.OpGetChildren2, proto.OpGetData, proto.OpExists, proto.OpSync, proto.OpSetWatches}
-	match := zktest.Match{Op: ops[ch.rng.IntN(len(ops))], Skip: ch.rng.IntN(3)}
-	if ch.rng.IntN(2) == 0 {
-		match.Member = m.Addr()
-	}
-	switch ch.rng.IntN(16) {
-	case 0, 1:
-		m.DropConnections()
-	case 2:
-		ch.srv.DropConnections()
-	case 3, 4:
-		ch.later(ch.srv.CloseAfter(match).Remove)
-	case 5:
-		ch.later(ch.srv.CloseBefore(match).Remove)
-	case 6:
-		match.Op = ops[ch.rng.IntN(2)]
-		if ch.cuts.Add(lateCommit) < cutMember { // a late commit would be answered by a member that is cut off
-			ch.later(ch.srv.HoldCommit(match).Release, lateCommit)
-		} else {
-			ch.cuts.Add(-lateCommit)
-		}
-	case 7:
-		ch.later(ch.srv.Hold(match).Release)
-	case 8:
-		ch.later(ch.srv.HoldReply(match).Release)
-	case 9:
-		if ch.cuts.Add(cutMember)%cutMember == 0 {
-			m.CutFromLeader(true)
-			ch.later(func() { m.CutFromLeader(false) }, cutMember)
-		} else {
-			ch.cuts.Add(-cutMember)
-		}
-	case 10:
-		m.Refuse(zktest.Refusal(ch.rng.IntN(5)))
-		ch.later(func() { m.Refuse(zktest.Accept) })
-	case 11:
-		m.Stall(true)
-		ch.later(func() { m.Stall(false) })
-	case 12:
-		ch.operator()
-	case 13:
-		ch.touch()
-	case 14:
-		ch.srv.Sweep()
-	case 15:
-		ch.endOne()
-	}
-}
-
-// What chaos.cuts counts: late commits, and members that are cut off.
-const (
-	lateCommit = 1
-	cutMember  = 1 << 16
-)
-
-// later runs f once, after some time or at the end of the run. What it ends is no longer counted then.
-func (ch *chaos) later(f func(), counted ...int64) {
-	var once sync.Once
-	end := func() {
-		f()
-		for _, n := range counted {
-			ch.cuts.Add(-n)
-		}
-	}
-	d := time.Duration(ch.rng.ExpFloat64() * float64(6*time.Second))
-	t := time.AfterFunc(d, func() { once.Do(end) })
-	ch.heal = append(ch.heal, func() { t.Stop(); once.Do(end) })
-}
-
-// operator deletes somebody's znode.
-func (ch *chaos) operator() {
-	names := ch.srv.Children("/lock")
-	if len(names) == 0 {
-		return
-	}
-	name := names[ch.rng.IntN(len(names))]
-	path := "/lock/" + name
-	// Whether it was the holder's is known only afterwards: those ahead may go at the same time.
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.srv.Delete(path) != nil {
-		return
-	}
-	ch.deleted[path], ch.taken[path] = true, true
-	mine, _ := parseSequence([]byte(name))
-	for _, o := range ch.srv.Children("/lock") {
-		if seq, ok := parseSequence([]byte(o)); ok && older(seq, mine) {
-			ch.taken[path] = false
-		}
-	}
-}
-
-// touch changes the data of a znode.
-func (ch *chaos) touch() {
-	if names := ch.srv.Children("/lock"); len(names) > 0 {
-		_ = ch.srv.Set("/lock/"+names[ch.rng.IntN(len(names))], []byte("touched")) // it may be gone by now
-	}
-}
-
-// endOne ends a session, or now and then closes a client.
-func (ch *chaos) endOne() {
-	cc := ch.clients[ch.rng.IntN(len(ch.clients))]
-	if len(ch.clients) > 3 && ch.rng.IntN(3) == 0 {
-		ch.mu.Lock()
-		cc.closed = true
-		ch.mu.Unlock()
-		_ = cc.c.Close() // the member it is connected to may not answer
-		return
-	}
-	id := cc.c.SessionID()
-	ch.mu.Lock()
-	ch.expired[id] = true
-	ch.mu.Unlock()
-	ch.srv.ExpireSession(id)
 }
 
 // checkEnd checks that everything works again, and that nothing is left behind.

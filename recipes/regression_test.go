@@ -214,3 +214,29 @@ func TestAgainThoughCleanupIsPending(t *testing.T) {
 		}
 	})
 }
+
+// A session whose handshake took long has no proof of life that reaches far enough back for a grant, for some seconds; the
+// lock waits for one instead of asking all the time.
+func TestLeaseClockThatHasRunOut(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := dial(t, srv)
+		defer c.Close()
+		m := NewMutex(c, "/lock")
+		release(t, lock(t, m))
+		srv.Refuse(zktest.RefuseStall)
+		srv.DropConnections() // the handshake is sent now
+		<-time.After(timeout/2 - 500*time.Millisecond)
+		srv.Refuse(zktest.Accept)
+		<-time.After(timeout/2 + 600*time.Millisecond) // a ping was answered meanwhile, less than T/4 ago
+		before := srv.Snapshot().ByOp[proto.OpGetChildren2]
+		began := time.Now()
+		l := lock(t, m)
+		if n := srv.Snapshot().ByOp[proto.OpGetChildren2] - before; n < 2 || n > 3 {
+			t.Errorf("%d lists", n)
+		}
+		if d := time.Since(began); d > timeout/4 {
+			t.Errorf("granted after %v", d)
+		}
+		release(t, l)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
@@ -79,7 +80,9 @@ func (cl *cleaner) start(c *Cleanup) {
 	}
 	cl.mu.Lock()
 	cl.n++
+	n := cl.n
 	cl.mu.Unlock()
+	cl.s.traceCleanups(n)
 	cl.send(c)
 }
 
@@ -148,7 +151,7 @@ func (c *Cleanup) receive(g *Group) {
 	case o == NotSent, o == Unknown:
 		cl.finish(c, err)
 	case err == error(proto.ErrThrottled):
-		cl.send(c)
+		cl.later(c)
 	case c.searching && o == Replied:
 		if err := c.refused(); err != nil {
 			cl.finish(c, err)
@@ -206,6 +209,15 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
+// throttledPause is how long a job waits that the server has refused for being busy.
+const throttledPause = 100 * time.Millisecond
+
+// later sends j again after a pause.
+func (cl *cleaner) later(j job) {
+	// The timer's goroutine, owned by the session; it does not block, and a session that is over only ends the job.
+	time.AfterFunc(throttledPause, func() { cl.send(j) })
+}
+
 // park keeps j for the next connection.
 func (cl *cleaner) park(j job) {
 	s := cl.s
@@ -254,7 +266,9 @@ func (cl *cleaner) takeParked() []job {
 func (cl *cleaner) finish(c *Cleanup, err error) {
 	cl.mu.Lock()
 	cl.n--
+	n := cl.n
 	cl.mu.Unlock()
+	cl.s.traceCleanups(n)
 	c.mu.Lock()
 	c.over, c.err = true, err
 	c.mu.Unlock()

@@ -70,5 +70,9 @@ func (c *clock) leaseEnd(noProof bool) int64 {
 	return c.floor + c.timeout
 }
 
-// now is the time on the session's clock.
-func (s *Session) now() int64 { return int64(time.Since(s.base)) }
+// now is the time on the session's clock: nanoseconds since it began, those for which the machine was suspended included.
+func (s *Session) now() int64 {
+	now := time.Now()
+	mono := int64(now.Sub(s.base))
+	return mono + s.slept.since(now, mono)
+}

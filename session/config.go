@@ -31,6 +31,10 @@ type Env struct {
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: a net.Dialer
 	Resolve func(ctx context.Context, host string) ([]string, error)          // nil: the dialer resolves
 	Rand    func() uint64                                                     // nil: math/rand/v2
+
+	// Suspended returns for how long the machine has been suspended since it was started. nil: known on Linux, by the
+	// boot-time clock; always 0 elsewhere.
+	Suspended func() time.Duration
 }
 
 // Config is how a Keeper behaves. It is read once; the zero value of a field means the default named beside it.
@@ -49,7 +53,9 @@ type Config struct {
 	FailFast     bool          // requests made while disconnected fail with ErrDisconnected instead of waiting
 	FinalExpiry  bool          // the Keeper ends with its first session instead of beginning another
 	NoProof      bool          // leases follow the session clock: see doc.go for what that exposes
+	Resume       *Ticket       // go on with this session, which was detached, instead of asking for a new one
 	Logger       *slog.Logger  // nil: nothing is logged
+	Trace        *Trace        // nil: nothing is traced
 	Env          Env
 }
 
@@ -65,6 +71,9 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxBackoff, DefaultMaxBackoff)
 	if c.Env.Rand == nil {
 		c.Env.Rand = rand.Uint64
+	}
+	if c.Env.Suspended == nil {
+		c.Env.Suspended = suspended
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -20,7 +20,7 @@ func (s *Session) connect() (*connection, error) {
 				return nil, err
 			}
 		}
-		for range s.keep.hosts.list {
+		for range s.keep.hosts.size() {
 			cx, err := s.attempt(s.keep.hosts.take())
 			if cx != nil || err != nil {
 				return cx, err
@@ -46,7 +46,7 @@ func (s *Session) sleep(d time.Duration) error {
 func (s *Session) left() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.id == 0 {
+	if s.clock.timeout == 0 { // never connected: nothing is known that could run out
 		return time.Hour
 	}
 	return max(0, time.Duration(s.clock.sessionEnd()-s.now()))
@@ -66,11 +66,14 @@ func (s *Session) attempt(server string) (*connection, error) {
 		return nil, err
 	}
 	left := s.left()
-	bound := max(s.wanted()/time.Duration(len(s.keep.hosts.list)), minAttempt)
+	bound := max(s.wanted()/time.Duration(s.keep.hosts.size()), minAttempt)
 	ctx, cancel := context.WithTimeout(s.ctx, min(bound, left/2+1))
 	defer cancel()
 	sent := s.now()
 	fc, req, rep, err := s.handshake(ctx, server)
+	if tr := s.cfg.Trace; tr != nil && tr.Attempt != nil {
+		tr.Attempt(server, time.Duration(s.now()-sent), err)
+	}
 	switch {
 	case err == nil:
 		var cx *connection
@@ -85,8 +88,29 @@ func (s *Session) attempt(server string) (*connection, error) {
 		return nil, ErrSessionExpired
 	}
 	s.keep.hosts.note(server, err)
-	s.cfg.Logger.Warn("zk: connection attempt failed", "server", server, "err", err)
+	s.attemptFailed(server, err)
 	return nil, s.overNow()
+}
+
+// refusalsToReport is how many refusals in a row make the session say what is probably wrong.
+const refusalsToReport = 10
+
+// attemptFailed logs a failed attempt. A session that has seen more than every server is refused by all of them, by a close
+// without a word: an ensemble that is behind for long, or was restored from an older copy. It is said once per ten.
+func (s *Session) attemptFailed(server string, err error) {
+	log := s.cfg.Logger
+	log.Warn("zk: connection attempt failed", "server", server, "err", err)
+	if !errors.Is(err, conn.ErrRefused) {
+		return
+	}
+	s.mu.Lock()
+	s.refusals++
+	n, zxid, id := s.refusals, s.lastZxid, s.id
+	s.mu.Unlock()
+	if id != 0 && n%refusalsToReport == 0 {
+		log.Error("zk: servers refuse the session again and again: they may be behind what it has seen, or restored from an older copy",
+			"session", hexID(id), "lastZxidSeen", proto.Zxid(zxid).String(), "refusals", n)
+	}
 }
 
 // wanted is the timeout that the timers of an attempt start from.
@@ -109,20 +133,36 @@ func (s *Session) handshake(ctx context.Context, server string) (*conn.Conn, *pr
 	if host, _, splitErr := net.SplitHostPort(server); splitErr == nil {
 		cc.ServerName = host
 	}
-	for _, addr := range addrs {
+	for i, addr := range addrs {
 		var fc *conn.Conn
-		if fc, err = conn.Dial(ctx, addr, cc); err != nil {
-			continue
-		}
-		if rep, err = fc.Handshake(ctx, req); err == nil {
+		if fc, rep, err = tryAddr(ctx, addr, cc, req, len(addrs)-i); err == nil {
 			return fc, req, rep, nil
 		}
-		_ = fc.Close()
 		if errors.Is(err, conn.ErrExpired) {
 			break
 		}
 	}
 	return nil, req, rep, err
+}
+
+// tryAddr dials one address and shakes hands, within its share of what the context leaves to it and those behind it: one
+// that swallows everything must not keep the others from being tried.
+func tryAddr(ctx context.Context, addr string, cc *conn.Config, req *proto.ConnectRequest, share int) (*conn.Conn, proto.ConnectResponse, error) {
+	if end, ok := ctx.Deadline(); ok && share > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(share))
+		defer cancel()
+	}
+	fc, err := conn.Dial(ctx, addr, cc)
+	if err != nil {
+		return nil, proto.ConnectResponse{}, err
+	}
+	rep, err := fc.Handshake(ctx, req)
+	if err != nil {
+		_ = fc.Close()
+		return nil, rep, err
+	}
+	return fc, rep, nil
 }
 
 // connectRequest asks for a new session, or for this one again.
@@ -173,9 +213,10 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	cx.lastRead.Store(now)
 	cx.lastWrite.Store(now)
 	s.cx = cx
+	s.refusals = 0
 	told := s.publishLocked(state, server, nil)
 	s.mu.Unlock()
-	s.log(told)
+	s.tell(told)
 	if s.cfg.NoProof {
 		s.turnHolds(Held)
 	}

@@ -83,7 +83,10 @@ func (s *Session) nextXidLocked() int32 {
 			s.xid, s.wrapped = 0, true
 		}
 		s.xid++
-		if !s.wrapped || s.cx == nil || !s.cx.fifo.has(s.xid) {
+		if s.cx == nil || s.cx.fifo.n == 0 {
+			s.wrapped = false // nothing from before the wrap is in flight
+		}
+		if !s.wrapped || !s.cx.fifo.has(s.xid) {
 			return s.xid
 		}
 	}

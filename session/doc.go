@@ -44,7 +44,8 @@
 //
 // # Clocks
 //
-// All run on the monotonic clock, and all are derived from T, the session timeout of the current connection.
+// All run on the monotonic clock, to which the time is added for which the machine was suspended (on Linux, where the
+// boot-time clock tells; elsewhere such a machine is not covered). All are derived from T, the session timeout of the current connection.
 //
 // The connection clock: any byte received within two thirds of T keeps a connection. A ping goes out when nothing has been
 // written for T/3 (10 s at most); there is never more than one in flight, and it goes ahead of everything queued.
@@ -58,6 +59,11 @@
 // session leave its server, at most once per T. With Config.NoProof leases follow the session clock: then a holder on a
 // follower that is cut off may believe in its lease for several seconds after the ensemble has given it to somebody else
 // (up to syncLimit ticks less T).
+//
+// # Handing over
+//
+// Keeper.Detach ends a Keeper and leaves its session to the ensemble, Config.Resume goes on with it. Keeper.SetServers
+// replaces the server list, Keeper.Shutdown waits for holds to end. A Trace is told of everything that happens.
 //
 // # Outcomes
 //

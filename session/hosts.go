@@ -9,19 +9,35 @@ import (
 
 // hosts is the server list of a Keeper: shuffled once, then tried in turn.
 type hosts struct {
-	mu    sync.Mutex // guards next and notes
-	list  []string   // immutable
+	mu    sync.Mutex // guards what follows
+	list  []string   // replaced as a whole
 	next  int
 	notes map[string]error // why the newest attempt at a server failed
 }
 
 func newHosts(servers []string, rand func() uint64) *hosts {
+	h := &hosts{}
+	h.replace(servers, rand)
+	return h
+}
+
+// replace puts another list in place, shuffled, so that the clients of an ensemble spread over its servers.
+func (h *hosts) replace(servers []string, rand func() uint64) {
 	list := append([]string(nil), servers...)
 	for i := len(list) - 1; i > 0; i-- {
 		j := int(rand() % uint64(i+1))
 		list[i], list[j] = list[j], list[i]
 	}
-	return &hosts{list: list, notes: make(map[string]error)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list, h.next, h.notes = list, 0, make(map[string]error)
+}
+
+// size returns the number of servers.
+func (h *hosts) size() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.list)
 }
 
 // take returns the server to try now.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,8 @@ type Keeper struct {
 	cfg    Config // immutable
 	ctx    context.Context
 	cancel context.CancelFunc
+	life   context.Context // ends with the Keeper
+	die    context.CancelCauseFunc
 	hosts  *hosts
 
 	current atomic.Pointer[Session] // publishes the session that accepts calls
@@ -31,14 +32,19 @@ type Keeper struct {
 // Open starts a Keeper. It does not block; the first session is connecting when it returns, and accepts calls.
 func Open(cfg Config) (*Keeper, error) {
 	if len(cfg.Servers) == 0 {
-		return nil, errors.New("no servers")
+		return nil, ErrNoServers
 	}
 	k := &Keeper{cfg: cfg.withDefaults(), done: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.life, k.die = context.WithCancelCause(context.Background())
 	k.hosts = newHosts(k.cfg.Servers, k.cfg.Env.Rand)
 	k.creds = append([]Credential(nil), cfg.Credentials...)
 	k.changes = newChanges(Change{State: StateConnecting, Generation: 1})
-	k.current.Store(newSession(k, 1))
+	first := newSession(k, 1)
+	if t := k.cfg.Resume; t != nil {
+		first.id, first.passwd, first.lastZxid, first.relativeZxid = t.ID, t.Passwd, t.Zxid, t.Zxid
+	}
+	k.current.Store(first)
 	// run, owned by the Keeper; ends after Close, a refusal of the credentials, or a final expiry.
 	go k.run()
 	return k, nil
@@ -53,6 +59,7 @@ func (k *Keeper) run() {
 		s.finish(err)
 		next := k.current.Load()
 		if next == s {
+			k.die(err)
 			return
 		}
 		s = next

@@ -37,6 +37,7 @@ type Hold struct {
 	next, prev *Hold // guarded by the session's mu
 	state      HoldState
 	on         bool
+	since      int64 // when it was granted
 }
 
 // holdList is the live holds of a session. The session's mu guards it.
@@ -72,19 +73,27 @@ func (l *holdList) remove(h *Hold) {
 // (ErrLeaseDeadline: a sync tells whether the session lives). While there are
 // holds or contenders the session's heartbeat is a sync (doc.go).
 func (s *Session) Hold(h *Hold, connNo uint64) error {
+	err := s.hold(h, connNo)
+	if err == nil {
+		s.traceHold(true, h.since, nil)
+	}
+	return err
+}
+
+func (s *Session) hold(h *Hold, connNo uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.over != nil:
 		return s.over
-	case s.closing:
+	case s.closing, s.draining:
 		return ErrClosed
 	case s.cx == nil || s.cx.no != connNo:
 		return ErrDisconnected
 	case s.now() >= s.clock.leaseEnd(s.cfg.NoProof):
 		return ErrLeaseDeadline
 	}
-	h.state = Held
+	h.state, h.since = Held, s.now()
 	s.holds.add(h)
 	s.armLeaseLocked()
 	s.hurryLocked()
@@ -95,12 +104,16 @@ func (s *Session) Hold(h *Hold, connNo uint64) error {
 // being told.
 func (s *Session) Unhold(h *Hold) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !h.on {
-		return false
+	on := h.on
+	if on {
+		s.holds.remove(h)
+		s.emptiedLocked()
 	}
-	s.holds.remove(h)
-	return true
+	s.mu.Unlock()
+	if on {
+		s.traceHold(false, h.since, nil)
+	}
+	return on
 }
 
 // Contend counts one more (or with -1 one less) waiting contender, for which the heartbeat is a sync as well: otherwise the
@@ -198,8 +211,10 @@ func (s *Session) endHolds(cause error) {
 		h.state = Lost
 		lost = append(lost, h)
 	}
+	s.emptiedLocked()
 	s.mu.Unlock()
 	for _, h := range lost {
+		s.traceHold(false, h.since, cause)
 		h.Holder.HoldChanged(Lost, cause)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // NodeWatch tells when a znode is gone. Unlike a Watch it is set again after every change and every lost request, until
-// the znode is gone, Stop is called, or the session ends. Set the exported fields, then give it to Session.WatchNode once.
+// the znode is gone, Stop is called, or the session ends. Where the znode cannot be read it has nothing to tell. Set the exported fields, then give it to Session.WatchNode once.
 type NodeWatch struct {
 	Path string // as sent to the server
 	Gone func() // called at most once, on the session's goroutines: it must not block
@@ -58,8 +58,11 @@ func (n *NodeWatch) receive(g *Group) {
 	switch {
 	case err == error(proto.ErrNoNode):
 		n.gone()
-	case err == ErrConnectionLoss && !n.isOver():
+	case n.isOver() && err != nil:
+	case err == ErrConnectionLoss:
 		n.s.cleaner.park(n)
+	case err == error(proto.ErrThrottled):
+		n.s.cleaner.later(n)
 	case err == nil && n.isOver():
 		n.Stop() // it was stopped while the request was under way
 	}

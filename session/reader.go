@@ -226,11 +226,14 @@ func (cx *connection) complete(e entry, h header, body []byte) {
 			cx.s.endHolds(h.code)
 		}
 	}
-	cx.finish(g, int(e.i), o, err)
+	cx.finish(e, len(body), o, err)
 }
 
-func (cx *connection) finish(g *Group, i int, o Outcome, err error) {
-	if !g.finishCall(i, o, err) {
+// finish completes a call whose reply had received bytes of body.
+func (cx *connection) finish(e entry, received int, o Outcome, err error) {
+	g := e.g
+	cx.s.traceRequest(e, received, o, err)
+	if !g.finishCall(int(e.i), o, err) {
 		return
 	}
 	if q := g.queue; q != nil {
@@ -266,7 +269,7 @@ func (cx *connection) handleTooLarge(big *conn.TooLargeError, now int64) error {
 		return err
 	}
 	e.g.calls[e.i].zxid = h.zxid
-	cx.finish(e.g, int(e.i), Unknown, big)
+	cx.finish(e, int(big.Length)-proto.ReplyHeaderSize, Unknown, big)
 	return nil
 }
 
@@ -285,6 +288,9 @@ func (cx *connection) notify(h header, body []byte) {
 		cx.fired = s.watches.take(cx.fired[:0], t, path)
 	}
 	s.mu.Unlock()
+	if tr := s.cfg.Trace; tr != nil && tr.Event != nil {
+		tr.Event(t, len(cx.fired))
+	}
 	for i, w := range cx.fired {
 		ev := Event{Type: t, Path: w.Path, Zxid: h.zxid}
 		if q, ok := w.Sink.(*Queue); ok {

@@ -137,26 +137,18 @@ func TestShorterTimeoutMovesTheLeaseDeadline(t *testing.T) {
 		l, _ = s.serve(0x77, testTimeout/6)
 		synctest.Wait()
 		began := time.Now()
-		stop := make(chan struct{})
-		go func() { // a server that answers pings and no syncs
-			defer close(stop)
-			for {
-				g, err := l.tryRead()
-				if err != nil {
-					return
-				}
-				if g.op == proto.OpPing {
-					l.reply(g, 1, 0, nil)
-				}
-			}
-		}()
-		<-time.After(testTimeout / 6)
+		l.reply(l.expect(proto.OpSync), 1, 0, jute.AppendString(nil, "/"))
+		go func() { l.reply(l.expect(proto.OpExists), 1, 0, stat) }()
+		<-time.After(400 * time.Millisecond)
+		_, err := k.Do(t.Context(), exists("/a", nil)) // the last answer: the session lasts somewhat longer than the lease
+		require.NoError(t, err)
+		<-time.After(testTimeout/6 - 400*time.Millisecond)
 		synctest.Wait()
 		assert.Equal(t, Lost, h.last)
+		assert.NoError(t, k.Current().Err())
 		assert.Equal(t, testTimeout/6, time.Since(began))
 		_ = s.ln.Close()
 		_ = k.Close()
-		<-stop
 	})
 }
 

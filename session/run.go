@@ -31,13 +31,22 @@ func (s *Session) serve(cx *connection) {
 		case <-cx.dead:
 			return
 		case <-s.ctx.Done():
-			s.sayGoodbye(cx)
+			if !s.isLeaving() {
+				s.sayGoodbye(cx)
+			}
 			return
 		case <-timer.C:
 		case <-s.poke:
 		}
 		timer.Reset(s.look(cx))
 	}
+}
+
+// isLeaving says whether the session is to be left to the ensemble instead of being closed.
+func (s *Session) isLeaving() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leaving
 }
 
 // sayGoodbye has closeSession written, and waits for its reply within the bound of Close.
@@ -59,44 +68,73 @@ func (s *Session) sayGoodbye(cx *connection) {
 // look does what is due on a connection and returns how long nothing will be.
 func (s *Session) look(cx *connection) time.Duration {
 	s.mu.Lock()
-	now, t := s.now(), s.clock.timeout
+	now := s.now()
+	silent := cx.lastRead.Load() + s.clock.timeout*2/3
+	next := min(silent, s.clock.sessionEnd())
 	err := s.overdueLocked(now)
-	silent := cx.lastRead.Load() + t*2/3
 	if err == nil && now >= silent {
 		err = errSilent
 	}
-	next := min(silent, s.clock.sessionEnd())
-	work := false
-	ping := cx.lastWrite.Load() + min(t/3, int64(maxPing))
-	if now >= ping {
-		// A ping in flight says the same as a second one would; the next look is when that one is overdue.
-		cx.pingDue, work = !cx.pingOut, !cx.pingOut
-		ping = now + t/3
-	}
+	ping, work := cx.pingLocked(now)
 	next = min(next, ping)
 	if s.needProofLocked() {
-		due := s.proofDueLocked(cx)
-		if now >= due && !cx.syncOut {
-			cx.syncDue, work = true, true
+		proof, due, late := cx.proofLocked(now)
+		next, work = min(next, proof), work || due
+		if late && err == nil {
+			err = errNoProof
 		}
-		if cx.syncOut || cx.syncDue {
-			due = max(cx.syncSent, now-t/3) + t/3
-			if cx.syncOut && now >= cx.syncSent+t/3 && err == nil && (s.lastHop == 0 || now >= s.lastHop+t) {
-				s.lastHop, err = now, errNoProof
-			}
-			due = max(due, now+t/12)
-		}
-		next = min(next, due)
 	}
+	if s.holds.n > 0 {
+		next = min(next, now+int64(wakeful))
+	}
+	leaseOver := s.holds.n > 0 && now >= s.clock.leaseEnd(s.cfg.NoProof)
 	next = max(next, now+int64(time.Millisecond))
 	s.nextLook = next
 	s.mu.Unlock()
+	if leaseOver {
+		s.endHolds(ErrLeaseDeadline)
+	}
 	if err != nil {
 		cx.fail(err)
 	} else if work {
 		cx.signal()
 	}
 	return time.Duration(next - now)
+}
+
+// wakeful is how often the clock is looked at while something is held: a machine that was suspended wakes up with its
+// timers where they were, and the lease deadline may be long past.
+const wakeful = time.Second
+
+// pingLocked has a ping sent if nothing was written for long enough, and returns when to look again.
+func (cx *connection) pingLocked(now int64) (next int64, work bool) {
+	t := cx.s.clock.timeout
+	if due := cx.lastWrite.Load() + min(t/3, int64(maxPing)); now < due {
+		return due, false
+	}
+	// A ping in flight says the same as a second one would; the next look is when that one is overdue.
+	cx.pingDue = !cx.pingOut
+	return now + t/3, cx.pingDue
+}
+
+// proofLocked has a sync sent if the last proof is old enough, and returns when to look again. late says that the answer
+// has been out for T/3: the server is to be left, at most once per T, because a quorum that is slow is slow everywhere.
+func (cx *connection) proofLocked(now int64) (next int64, work, late bool) {
+	s, t := cx.s, cx.s.clock.timeout
+	due := s.proofDueLocked(cx)
+	if !cx.syncOut {
+		if now < due {
+			return due, false, false
+		}
+		cx.syncDue = true
+		return now + t/12, true, false
+	}
+	overdue := cx.syncSent + t/3
+	if now >= overdue && (s.lastHop == 0 || now >= s.lastHop+t) {
+		s.lastHop = now
+		return now, false, true
+	}
+	return max(overdue, now+t/12), false, false
 }
 
 // detach ends a connection: its loops are waited for, and whatever was in flight on it has an unknown outcome. It returns
@@ -124,7 +162,7 @@ func (s *Session) detach(cx *connection) error {
 		s.failFlying(flying, end)
 		return end
 	}
-	s.log(told)
+	s.tell(told)
 	s.turnHolds(Unsure)
 	s.failFlying(flying, ErrConnectionLoss)
 	return nil
@@ -154,6 +192,7 @@ func (s *Session) failFlying(flying ring, err error) {
 		s.mu.Lock()
 		s.releaseRoomLocked(1, c.end-c.start)
 		s.mu.Unlock()
+		s.traceRequest(*e, 0, Unknown, err)
 		if e.g.finishCall(int(e.i), Unknown, err) {
 			e.g.release()
 		}
@@ -166,7 +205,7 @@ func (s *Session) finish(err error) {
 	s.keep.succeed(s, err)
 	s.mu.Lock()
 	s.over = err
-	if err == ErrClosed && s.id != 0 && !s.parted {
+	if err == ErrClosed && s.id != 0 && !s.parted && !s.leaving {
 		s.keep.unconfirmed()
 	}
 	told := s.publishLocked(endState(err), "", err)
@@ -185,12 +224,12 @@ func (s *Session) finish(err error) {
 		s.room = nil
 	}
 	s.mu.Unlock()
-	s.log(told)
+	s.tell(told)
 	s.endHolds(err)
 	for g := queued; g != nil; {
 		next := g.next
 		g.next, g.prev = nil, nil
-		g.finishAll(NotSent, err)
+		s.finishUnsent(g, err)
 		g = next
 	}
 	for _, w := range watches {
@@ -219,7 +258,14 @@ func (s *Session) publishLocked(state State, server string, err error) Change {
 	return c
 }
 
-func (s *Session) log(c Change) {
+// tell logs and traces a change.
+func (s *Session) tell(c Change) {
+	if tr := s.cfg.Trace; tr != nil && tr.State != nil {
+		tr.State(c)
+	}
 	s.cfg.Logger.Info("zk: session "+c.State.String(), "generation", c.Generation,
-		"session", "0x"+strconv.FormatUint(uint64(c.SessionID), 16), "server", c.Server, "err", c.Err)
+		"session", hexID(c.SessionID), "server", c.Server, "err", c.Err)
 }
+
+// hexID is a session id as the servers print it.
+func hexID(id int64) string { return "0x" + strconv.FormatUint(uint64(id), 16) }

@@ -10,10 +10,11 @@ import (
 // connections. It is terminal when over: every call that it accepted has then completed, exactly once, and every later one
 // is refused. All methods may be called from any goroutine.
 type Session struct {
-	cfg  *Config // immutable
-	gen  uint64  // immutable
-	keep *Keeper // immutable
-	base time.Time
+	cfg   *Config // immutable
+	gen   uint64  // immutable
+	keep  *Keeper // immutable
+	base  time.Time
+	slept sleep
 
 	ctx   context.Context // ends when Close is called
 	poke  chan struct{}   // a token makes serve look at its timers
@@ -40,8 +41,12 @@ type Session struct {
 	watches      registry
 	holds        holdList
 	contenders   int
-	lastHop      int64 // when a connection was last given up for want of a proof
-	nextLook     int64 // when serve looks at its timers next
+	leaving      bool          // Detach: the session is not to be closed
+	draining     bool          // Shutdown: no hold is granted any more
+	empty        chan struct{} // closed when draining and nothing is held
+	refusals     int           // attempts in a row that a server closed without an answer
+	lastHop      int64         // when a connection was last given up for want of a proof
+	nextLook     int64         // when serve looks at its timers next
 	leaseTimer   *time.Timer
 	leaseArmed   bool
 	cleaner      cleaner
@@ -72,6 +77,7 @@ func newSession(k *Keeper, gen uint64) *Session {
 	s := &Session{cfg: &k.cfg, gen: gen, keep: k, base: time.Now(), ctx: k.ctx,
 		poke: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.cleaner.s = s
+	s.slept.begin(k.cfg.Env.Suspended, s.base)
 	return s
 }
 
@@ -263,9 +269,13 @@ func (s *Session) overdueLocked(now int64) error {
 }
 
 // groupList is the queue of groups of which nothing has been written. The session's mu guards it.
-type groupList struct{ first, last *Group }
+type groupList struct {
+	first, last *Group
+	n           int // groups
+}
 
 func (l *groupList) push(g *Group) {
+	l.n++
 	g.queued, g.prev, g.next = true, l.last, nil
 	if l.last == nil {
 		l.first = g
@@ -277,6 +287,7 @@ func (l *groupList) push(g *Group) {
 
 // pushFront puts g before everything else.
 func (l *groupList) pushFront(g *Group) {
+	l.n++
 	g.queued, g.prev, g.next = true, nil, l.first
 	if l.first == nil {
 		l.last = g
@@ -287,6 +298,7 @@ func (l *groupList) pushFront(g *Group) {
 }
 
 func (l *groupList) remove(g *Group) {
+	l.n--
 	if g.prev == nil {
 		l.first = g.next
 	} else {

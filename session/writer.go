@@ -22,9 +22,12 @@ func (cx *connection) writeLoop() {
 		// hundred callers this is the difference between bursts of one and of fourteen (DESIGN.md, Non-obvious).
 		runtime.Gosched()
 		for {
-			b := cx.fill()
+			b, burst := cx.fill()
 			if len(b) == 0 {
 				break
+			}
+			if tr := cx.s.cfg.Trace; tr != nil && tr.Burst != nil {
+				tr.Burst(burst.requests, burst.inFlight, burst.queued)
 			}
 			if err := cx.fc.WriteBatch(b); err != nil {
 				cx.fail(err)
@@ -34,8 +37,11 @@ func (cx *connection) writeLoop() {
 	}
 }
 
+// burst describes one write for a Trace.
+type burst struct{ requests, inFlight, queued int }
+
 // fill moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
-func (cx *connection) fill() []byte {
+func (cx *connection) fill() ([]byte, burst) {
 	s := cx.s
 	if cap(cx.out) > maxBurst {
 		cx.out = nil
@@ -43,7 +49,7 @@ func (cx *connection) fill() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cx.closing {
-		return nil
+		return nil, burst{}
 	}
 	now, before := s.now(), cx.fifo.n
 	out := cx.fillOwnLocked(cx.out[:0], now)
@@ -57,7 +63,7 @@ func (cx *connection) fill() []byte {
 		s.counters.Bursts++
 	}
 	cx.out = out
-	return out
+	return out, burst{requests: cx.fifo.n - before, inFlight: cx.fifo.n, queued: s.queue.n}
 }
 
 // fillOwnLocked appends the session's own requests that are due.
