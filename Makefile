@@ -8,6 +8,9 @@ SHELL := /bin/bash
 GO ?= go
 # Run at a pinned version through the module cache, so that it never enters a go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+# The newest patch of the oldest Go that go.mod admits.
+OLDEST_GO := go1.25.14
+OLDEST := $(patsubst go%,%,$(basename $(OLDEST_GO)))
 # The modules below the root: each has its own go.mod, with a replace that points at the root.
 NESTED := $(patsubst ./%/go.mod,%,$(sort $(shell find . -mindepth 2 -name go.mod -not -path '*/testdata/*')))
 
@@ -18,19 +21,26 @@ FUZZTIME ?= 2000x
 # A test that hangs fails with its goroutines printed, before anybody's patience or a stage of .ci/run ends.
 TIMEOUT ?= 4m
 
-.PHONY: test unit nested race lint format vet staticcheck generate generated fuzz bench ratios download ci conformance conformance-real
+.PHONY: test unit nested race soak portability portable-386 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download ci conformance conformance-real faults
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
 
-## unit: the tests of the root module; needs no server and no network.
+## unit: the tests of the root module; needs no server, and no network once the modules are there.
 unit:
 	$(GO) test -timeout $(TIMEOUT) ./...
 
-## nested: the tests of the nested modules, one package at a time, since each may start an ensemble of its own.
+## nested: the tests of the nested modules, one package at a time, since each may start an ensemble of its own. What was left
+## out is said; the rest of the output is shown when something failed.
 nested:
-	@for module in $(NESTED); do \
-	  echo "module $$module"; (cd $$module && $(GO) test -count=1 -p 1 -timeout $(TIMEOUT) ./...); \
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	for module in $(NESTED); do \
+	  echo "module $$module"; \
+	  if (cd $$module && $(GO) test -v -count=1 -p 1 -timeout $(TIMEOUT) ./...) >"$$log" 2>&1; then \
+	    grep -aE '^(ok|\?) |SKIPPED' "$$log"; \
+	  else \
+	    $(only_tables) "$$log"; exit 1; \
+	  fi; \
 	done
 
 ## race: the unit tests under the race detector; needs a C compiler.
@@ -49,6 +59,38 @@ conformance:
 conformance-real:
 	@cd integration && $(CONFORMANCE) -run '^(TestConformance|TestSameAnswers)$$' . | $(only_tables)
 
+## faults: a client under load through the faults of real servers and of the network; prints a line for each.
+faults:
+	@cd integration && $(CONFORMANCE) -run '^TestFaults$$' . | $(only_tables)
+
+# How many random schedules `make soak` tries; a hundred thousand take some minutes.
+SCHEDULES ?= 100000
+
+## soak: the session under very many random schedules of replies, cuts, cancellations and closes, with the race detector.
+soak:
+	$(GO) test -race -count=1 -timeout 1h -run '^TestRandomSchedules$$' ./session -args -schedule.count=$(SCHEDULES)
+
+## portability: 32 bits, other operating systems, the oldest Go that go.mod admits.
+portability: portable-386 portable-windows portable-darwin oldest-go
+
+# These packages count bytes and nanoseconds, where an int that is too small matters.
+portable-386:
+	CGO_ENABLED=0 GOARCH=386 $(GO) test -timeout $(TIMEOUT) ./jute ./proto ./conn ./session
+
+# The root module alone: the tests on real servers need signals that only Unix has.
+portable-%:
+	GOOS=$* $(GO) vet ./...
+
+oldest-go:
+	@if GOTOOLCHAIN=$(OLDEST_GO) $(GO) version; then \
+	  echo "build and test with $(OLDEST_GO)"; export GOTOOLCHAIN=$(OLDEST_GO); \
+	  $(GO) build ./... && $(GO) test -timeout $(TIMEOUT) ./jute ./proto ./client; \
+	else \
+	  declared=$$($(GO) list -m -f '{{.GoVersion}}'); \
+	  echo "$(OLDEST_GO) cannot be had: nothing was checked but that go.mod declares Go $(OLDEST), and it declares $$declared"; \
+	  case "$$declared" in $(OLDEST)|$(OLDEST).*) ;; *) exit 1;; esac; \
+	fi
+
 ## lint: what needs no test to be known wrong.
 lint: format vet staticcheck generated
 
@@ -60,7 +102,9 @@ vet:
 	@for module in . $(NESTED); do echo "module $$module"; (cd $$module && $(GO) vet ./...); done
 
 staticcheck:
-	@for module in . $(NESTED); do echo "module $$module"; (cd $$module && $(GO) run $(STATICCHECK) ./...); done
+	@bad=0; for module in . $(NESTED); do \
+	  echo "module $$module"; (cd $$module && $(GO) run $(STATICCHECK) ./...) || bad=1; \
+	done; exit $$bad
 
 ## generate: writes the generated code again, in place.
 generate:
@@ -97,6 +141,7 @@ ratios:
 download:
 	@for module in . $(NESTED); do (cd $$module && $(GO) mod download); done
 	@$(GO) run $(STATICCHECK) -version
+	@GOTOOLCHAIN=$(OLDEST_GO) $(GO) version || echo "$(OLDEST_GO) cannot be had"
 
 ## ci: what runs before a change is taken.
 ci:

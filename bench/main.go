@@ -7,7 +7,8 @@
 //
 // The embedded server is package zktest in a child process, so that memory figures are the client's. docs/benchmarks.md
 // says what the figures mean. The exit status is 0 when the run measured something and the locks excluded each other, 1
-// when it did not, was interrupted or left something on the server, and 2 when it was called wrongly.
+// when it did not, was interrupted or left something on the server, and 2 when it was called wrongly. The first interrupt,
+// termination or hangup begins the clean-up, a second one ends the program at once.
 package main
 
 import (
@@ -17,8 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/internal/load"
@@ -26,13 +25,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
-		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal has begun the clean-up, a second one ends the program.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	embedded.Divert()
+	os.Exit(run(load.SignalContext(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // options are the flags, and what tests set beside them.
@@ -47,49 +41,28 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	o.Driver = load.Lockkeeper{}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.Servers, "servers", "", "`host:port,host:port` of running servers; without it a server is embedded")
 	fs.DurationVar(&o.rtt, "rtt", 0, "round-trip `time` that a local proxy adds on the way to the servers")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
 	o.Register(fs)
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(stderr)
-		fs.Usage()
-		return nil, err
-	}
-	if err == nil {
-		err = o.Validate()
-	}
+	return o, load.Parse(fs, args, stderr, o.check)
+}
+
+// check finds what is wrong with the flags.
+func (o *options) check() error {
 	switch {
-	case err != nil:
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q: all options are flags", fs.Arg(0))
 	case o.Workload == load.Exists:
-		err = errors.New("-workload exists is only for comparisons; -workload group does it a hundred times")
+		return errors.New("-workload exists is only for comparisons; -workload group does it a hundred times")
 	case o.rtt < 0:
-		err = fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
+		return fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "bench: %v\nbench: -h shows all flags\n", err)
-	}
-	return o, err
+	return o.Validate()
 }
 
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		return 2
-	}
-	if err := measure(ctx, o, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "bench:", err)
-		return 1
-	}
-	return 0
+	return load.Status("bench", stderr, err, func() error { return measure(ctx, o, stdout, stderr) })
 }
 
 // measure makes one run and prints the result.
@@ -106,16 +79,20 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (err err
 	return report(ctx, o, stdout, stderr)
 }
 
-// report makes a run on servers that are there, and prints the result.
+// report makes a run on servers that are there, and prints the result unless there are no figures.
 func report(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	p := newProgress(stderr)
 	if p != nil {
+		p.write("connecting...")
 		o.Progress = p.show
 	}
 	res, err := load.Run(ctx, &o.Config)
 	p.clear()
 	if res == nil {
 		return err
+	}
+	if !res.Measured() {
+		return errors.Join(res.Failure(), err)
 	}
 	write := res.WriteTable
 	if o.json {

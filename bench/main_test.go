@@ -21,9 +21,7 @@ import (
 
 // TestMain is also the main function of the embedded server.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
-		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-	}
+	embedded.Divert()
 	leakcheck.Main(m)
 }
 
@@ -197,6 +195,9 @@ func TestAnInterruptIsAFailureAndLeavesNothing(t *testing.T) {
 	var out, errs bytes.Buffer
 	if err := measure(ctx, o, &out, &errs); !errors.Is(err, load.ErrInterrupted) {
 		t.Errorf("the run ended with %v", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("figures of a run that was still in its warm-up: %s", &out)
 	}
 	if left := srv.Children("/"); !slices.Equal(left, []string{"zookeeper"}) {
 		t.Errorf("left on the server: %v", left)

@@ -36,10 +36,14 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// show replaces the line.
+// show says how far a run is.
 func (p *progress) show(at load.Progress) {
-	text := fmt.Sprintf("%s of %s, %d operations, %.0f/s",
-		at.Elapsed.Round(100*time.Millisecond), at.Total, at.Operations, at.PerSec)
+	p.write(fmt.Sprintf("%s of %s, %d operations, %.0f/s",
+		at.Elapsed.Round(100*time.Millisecond), at.Total, at.Operations, at.PerSec))
+}
+
+// write replaces the line.
+func (p *progress) write(text string) {
 	fmt.Fprintf(p.w, "\r%-*s", p.width, text)
 	p.width = len(text)
 }

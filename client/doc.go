@@ -94,7 +94,12 @@
 //	Dialer           net.Dialer
 //	Resolver         the dialer's         host names are looked up before each attempt
 //	Logger           none                 nothing is logged
+//	Tracer           none                 nothing is traced
+//	Attach           none                 a new session is asked for
 //	Rand             math/rand/v2
+//
+// Of the recipes, which have options of their own: a Lock that fails waits 1 s at most for its clean-up
+// (recipes.CleanupGrace), and znodes have the names that Curator gives them. The oldest server that is supported is 3.6.
 //
 // # Nil and zero values
 //

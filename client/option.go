@@ -203,7 +203,8 @@ func CloseBound(d time.Duration) Option {
 }
 
 // Backoff is the pause after a round of failed connection attempts: first about shortest, then doubled up to longest, with
-// jitter.
+// jitter. While a session can still be resumed no pause takes more than a quarter of the time that is left for it, or shortest
+// if that is more.
 func Backoff(shortest, longest time.Duration) Option {
 	return option(func(o *options) *OptionError {
 		o.cfg.MinBackoff, o.cfg.MaxBackoff = shortest, longest

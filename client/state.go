@@ -17,7 +17,8 @@ func (c *Client) State() State {
 	return c.keep.State().State
 }
 
-// States yields the current state and then every change, in order and without a gap, until ctx or the client ends. Any number
+// States yields the state at the time of the call and then every change, in order and without a gap, until ctx or the client
+// ends; what happens between the call and the loop over its result is not missed. Any number
 // of goroutines may follow, each at its own pace. While the state is StateDisconnected or StateConnecting, whatever was
 // learned by reads and watches may be out of date; watches stay armed across it.
 func (c *Client) States(ctx context.Context) iter.Seq[Change] {

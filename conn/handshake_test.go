@@ -66,7 +66,7 @@ func TestHandshakeAnswerForms(t *testing.T) {
 					require.NoError(t, err)
 					assert.Equal(t, tc.readOnly, rep.ReadOnly)
 					assert.EqualValues(t, 10_000, rep.TimeOut)
-					assert.EqualValues(t, 0x100000d62210008, rep.SessionID)
+					assert.Equal(t, int64(0x100000d62210008), rep.SessionID)
 					assert.Equal(t, unhex("7e79bf440e5e9f2f75ea560da4b11217"), rep.Passwd)
 				})
 			}

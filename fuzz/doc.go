@@ -4,7 +4,7 @@
 //
 //	go test -fuzz FuzzFrames ./fuzz
 //
-// Without -fuzz the targets run over their seeds, which our own encoder makes. One rule holds for every input that is kept or
+// Without -fuzz the targets run over their seeds, which our own encoder makes; corpora from real traffic are not here yet. One rule holds for every input that is kept or
 // sent: it contains no createTTL (operation 21) with a mode that is not a TTL mode or a TTL out of range
 // (docs/protocol.md section 21). Inputs stay in this process: no target sends anything to a server.
 package fuzz

@@ -46,13 +46,13 @@ func realTarget(t *testing.T) *conformance.Target {
 		Watches: func(ctx context.Context) (map[string][]int64, error) { return watches(ctx, s) },
 		Restart: s.Restart,
 		Sweep:   func(context.Context) error { return nil }, // by itself, soon
+		Without: make(map[conformance.Ability]string),
 	}
 	if elsewhere {
 		const why = "the server was not started here"
 		tg.Tick, tg.Restart, tg.Sweep = tickOf(t, s), nil, nil
-		tg.Without = map[conformance.Ability]string{
-			conformance.Restart: why, conformance.Sweep: why, conformance.Alone: "others may write to it",
-		}
+		tg.Without[conformance.Restart], tg.Without[conformance.Sweep] = why, why
+		tg.Without[conformance.Alone] = "others may write to it"
 	}
 	if _, err := watches(t.Context(), s); err != nil {
 		tg.Watches = nil

@@ -143,8 +143,10 @@ func TestKilledHolder(t *testing.T) {
 	if next <= old {
 		t.Errorf("token %d after %d", next, old)
 	}
-	if waited < 2*time.Second {
-		t.Errorf("the lock passed on after %v, while the first holder could not have known", waited)
+	// The heartbeat of a holder is a sync every T/4, and the server adds up to a tick: earlier the first holder could not
+	// have known; much later something else has passed the lock on.
+	if waited < 3*time.Second-50*time.Millisecond || waited > 15*time.Second {
+		t.Errorf("the lock passed on after %v", waited)
 	}
 	_ = second.in.Close()
 	if err := second.cmd.Wait(); err != nil {

@@ -98,7 +98,7 @@ func (ct *contender) acquire(ctx context.Context) (*Lease, error) {
 		case ct.m.failGone && errors.Is(err, client.ErrSessionExpired):
 			return nil, err
 		case ct.m.failGone && errors.Is(err, ErrCleanupPending):
-			return nil, errors.Join(ErrNodeGone, ErrCleanupPending)
+			return nil, join(ErrNodeGone, ErrCleanupPending)
 		case ct.m.failGone:
 			return nil, ErrNodeGone
 		case over != nil && ct.m.c.Generation() == ct.gen:
@@ -133,10 +133,7 @@ func (ct *contender) attempt(ctx context.Context) (*Lease, error) {
 // was read again.
 func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 	l := &Lease{m: ct.m, gen: ct.gen, node: ct.node, token: Token{Zxid: ct.czxid}, lock: ctx, ct: ct}
-	if ct.unknown {
-		l.lost, l.guid = true, string(ct.prefix)
-	}
-	l.hold.Holder = l
+	l.hold.Holder = (*leaseHold)(l)
 	switch err := ct.gen.Hold(&l.hold, ct.conn); {
 	case err == nil:
 		ct.forget()

@@ -26,3 +26,6 @@ func (c *leaseContext) Value(key any) any { return c.values.Value(key) }
 
 // AfterFunc arranges for f to run in its own goroutine when the lease has ended, as context.AfterFunc says.
 func (c *leaseContext) AfterFunc(f func()) (stop func() bool) { return c.l.afterFunc(f) }
+
+// String names the lease, as the contexts of the standard library name themselves.
+func (c *leaseContext) String() string { return "lease of " + c.l.m.dir }

@@ -24,7 +24,7 @@ func (ct *contender) enqueue(ctx context.Context) error {
 		case !errors.Is(err, client.ErrNoNode):
 			return explain(err)
 		case tries == maxParents:
-			return errors.Join(ErrNoParent, err)
+			return join(ErrNoParent, err)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func (ct *contender) enqueue(ctx context.Context) error {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrNotReadOnly):
-		return errors.Join(ErrReadOnly, err)
+		return join(ErrReadOnly, err)
 	case errors.Is(err, client.ErrEphemeralOnLocalSession):
 		return &sessionKindError{err}
 	}
@@ -60,7 +60,7 @@ func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []
 		return nil, err
 	}
 	if err := ct.created(); err != nil {
-		return nil, joinParents(err, levels)
+		return nil, ct.joinParents(err, levels)
 	}
 	strays, err = ct.look(kids)
 	if errors.Is(err, client.ErrConnectionLoss) { // between the two replies
@@ -104,18 +104,33 @@ func (ct *contender) addParents() []client.CreateCall {
 	return levels
 }
 
-// joinParents adds to "no node" why the path could not be made.
-func joinParents(err error, levels []client.CreateCall) error {
+// joinParents adds to "no node" why the path could not be made. If not even its first level has a parent, the chroot of the
+// client does not exist, and trying again is of no use.
+func (ct *contender) joinParents(err error, levels []client.CreateCall) error {
 	if !errors.Is(err, client.ErrNoNode) {
 		return err
 	}
-	for _, l := range levels {
-		if _, _, why := l.Path(); why != nil && !errors.Is(why, client.ErrNodeExists) && !errors.Is(why, client.ErrNoNode) {
-			return errors.Join(why, ErrNoParent)
+	for i, l := range levels {
+		switch why := l.Err(); {
+		case why == nil, errors.Is(why, client.ErrNodeExists):
+		case errors.Is(why, client.ErrNoNode):
+			if i == 0 {
+				return join(ErrNoParent, errChroot{ct.m.c.Chroot()}) // not "no node", which would be tried again
+			}
+		default:
+			return join(ErrNoParent, why)
 		}
+	}
+	if len(levels) == 0 && ct.m.dir == "/" && ct.m.c.Chroot() != "" {
+		return join(ErrNoParent, errChroot{ct.m.c.Chroot()})
 	}
 	return err
 }
+
+// errChroot says that the client's chroot is missing.
+type errChroot struct{ chroot string }
+
+func (e errChroot) Error() string { return "the client's chroot " + e.chroot + " does not exist" }
 
 // look takes the answer to a list: who is ahead of us now.
 func (ct *contender) look(kids client.ChildrenCall) (strays []string, err error) {

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/lockkeeper/lockkeeper/client"
 )
@@ -27,8 +28,9 @@ var (
 	// ErrSequenceEnd says that the sequence numbers under the lock's path come near their end. The znode must be deleted
 	// and made anew while nobody uses it (docs/locks.md D1).
 	ErrSequenceEnd = errors.New("sequence numbers of the path are nearly used up")
-	// ErrNoParent says that the lock's path vanished each time it had been created.
-	ErrNoParent = errors.New("path of the lock cannot be kept in existence")
+	// ErrNoParent says that the lock's path does not exist and could not be made: the client's chroot is missing, which no
+	// client creates by itself, the ACLs above forbid it, or it vanished each time it had been made.
+	ErrNoParent = errors.New("path of the lock cannot be made")
 )
 
 // Why a lease ended: what context.Cause returns for its context matches one of these with errors.Is.
@@ -53,10 +55,46 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return "zk: " + e.Op + " " + e.Path + ": " + e.Err.Error() }
+func (e *Error) Error() string {
+	if e == nil || e.Err == nil {
+		return "zk: no error"
+	}
+	return "zk: " + e.Op + " " + e.Path + ": " + plain(e.Err)
+}
 
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
+
+// joined is several reasons in one line: what went wrong, and what made it so.
+type joined []error
+
+// join returns the reasons as one error that matches each of them; nil ones are left out.
+func join(reasons ...error) error {
+	var j joined
+	for _, r := range reasons {
+		if r != nil {
+			j = append(j, r)
+		}
+	}
+	if len(j) == 1 {
+		return j[0]
+	}
+	return j
+}
+
+func (j joined) Error() string {
+	texts := make([]string, len(j))
+	for i, r := range j {
+		texts[i] = plain(r)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the reasons.
+func (j joined) Unwrap() []error { return j }
+
+// plain is the text of an error without the prefix that the outermost one has anyway.
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "zk: ") }
 
 // endError is the error of a lease's context: the cause of the end, and context.Canceled for code that asks for that.
 type endError struct{ cause error }

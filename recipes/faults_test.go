@@ -340,8 +340,14 @@ func TestRootAndChroot(t *testing.T) { // K8, K15
 	bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := dialTo(t, srv, "one:2181/app/locks")
 		defer c.Close()
-		if _, err := NewMutex(c, "/").Lock(t.Context()); !errors.Is(err, ErrNoParent) {
-			t.Errorf("chroot missing: %v", err)
+		for _, path := range []string{"/", "/a/b"} {
+			_, err := NewMutex(c, path).Lock(t.Context())
+			if !errors.Is(err, ErrNoParent) || !strings.Contains(err.Error(), "chroot /app/locks does not exist") {
+				t.Errorf("chroot missing: %v", err)
+			}
+		}
+		if n := srv.Snapshot().Requests; n > 20 {
+			t.Errorf("%d requests to find that out", n)
 		}
 		must(srv.Create("/app", nil, proto.ModePersistent))
 		must(srv.Create("/app/locks", nil, proto.ModePersistent))

@@ -25,6 +25,8 @@ type Mutex struct {
 	pool  sync.Pool                 // *contender, ready for use
 }
 
+var errNilOption = errors.New("nil option")
+
 type ownerData struct {
 	session int64
 	data    []byte
@@ -36,17 +38,18 @@ func NewMutex(c *client.Client, path string, opts ...Option) *Mutex {
 	m := &Mutex{c: c, dir: path}
 	m.host, _ = os.Hostname() // without a name the data says less, which is no reason to fail
 	if c == nil {
-		m.err = errors.New("nil client")
+		m.err = client.ErrZeroValue
 		return m
 	}
 	if m.err = client.ValidatePath(path); m.err != nil {
 		return m
 	}
 	for _, o := range opts {
-		if o == nil {
-			continue
+		err := errNilOption
+		if o != nil {
+			err = o.apply(&m.settings)
 		}
-		if err := o.apply(&m.settings); err != nil && m.err == nil {
+		if err != nil && m.err == nil {
 			m.err = err
 		}
 	}
@@ -72,13 +75,13 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(
 func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Lease, error) {
 	switch {
 	case m == nil:
-		return nil, &Error{op, "", errors.New("nil mutex")}
+		return nil, &Error{op, "", client.ErrZeroValue}
 	case m.err != nil:
 		return nil, &Error{op, m.dir, m.err}
 	case ctx == nil:
-		return nil, &Error{op, m.dir, errors.New("nil context")}
+		return nil, &Error{op, m.dir, client.ErrNilContext}
 	case m.c == nil:
-		return nil, &Error{op, m.dir, errors.New("mutex was not made by NewMutex")}
+		return nil, &Error{op, m.dir, client.ErrZeroValue}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{op, m.dir, err}

@@ -276,8 +276,28 @@ func TestBadArguments(t *testing.T) {
 				}
 			}
 		}
+		for _, l := range []*Lease{nil, {}} {
+			for _, err := range []error{l.Release(t.Context()), l.ReleasePipelined()} {
+				if !errors.Is(err, ErrNotHeld) {
+					t.Errorf("release of what is not held: %v", err)
+				}
+			}
+			_, err := c.Multi(t.Context(), l.Guard())
+			if err == nil || l.Context().Err() == nil || l.State() != Lost || !l.Token().IsZero() || l.Node() != "" {
+				t.Errorf("a lease that is not held: %v", err)
+			}
+			<-l.Done()
+			for s := range l.States(t.Context()) {
+				if s != Lost {
+					t.Error(s)
+				}
+			}
+		}
+		if _, err := NewMutex(c, "/a", nil).Lock(t.Context()); err == nil {
+			t.Error("nil option accepted")
+		}
 		var ctx context.Context
-		if _, err := NewMutex(c, "/a").Lock(ctx); err == nil {
+		if _, err := NewMutex(c, "/a").Lock(ctx); !errors.Is(err, client.ErrNilContext) {
 			t.Error("nil context accepted")
 		}
 	})

@@ -226,8 +226,13 @@ func TestLeaseClockThatHasRunOut(t *testing.T) {
 		srv.Refuse(zktest.RefuseStall)
 		srv.DropConnections() // the handshake is sent now
 		<-time.After(timeout/2 - 500*time.Millisecond)
+		srv.DropRequest(zktest.Match{Op: proto.OpPing}) // the one that follows a slow handshake at once
 		srv.Refuse(zktest.Accept)
-		<-time.After(timeout/2 + 600*time.Millisecond) // a ping was answered meanwhile, less than T/4 ago
+		<-time.After(timeout / 3)
+		if _, _, err := c.Exists(t.Context(), "/"); err != nil { // the only sign of life, less than T/4 ago when it matters
+			t.Fatal(err)
+		}
+		<-time.After(timeout/6 + 600*time.Millisecond)
 		before := srv.Snapshot().ByOp[proto.OpGetChildren2]
 		began := time.Now()
 		l := lock(t, m)

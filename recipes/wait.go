@@ -77,7 +77,7 @@ func (ct *contender) arm(ctx context.Context) error {
 		case errors.Is(err, client.ErrNoNode):
 			ct.predGone, ct.predSet = true, false
 		case errors.Is(err, client.ErrNoAuth):
-			return errors.Join(ErrUnreadable, err)
+			return join(ErrUnreadable, err)
 		case err != nil:
 			return ct.lostArm(err)
 		default:
@@ -177,7 +177,7 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 		it, late := ct.q.Next(grace)
 		if late != nil {
 			ct.q.Forward(ct.late)
-			return errors.Join(err, ErrCleanupPending)
+			return join(err, ErrCleanupPending)
 		}
 		ct.note(it)
 	}
@@ -189,9 +189,9 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 	case why == nil, errors.Is(why, client.ErrNoNode), ct.gen.Err() != nil:
 		return err
 	case grace.Err() != nil:
-		return errors.Join(err, ErrCleanupPending)
+		return join(err, ErrCleanupPending)
 	default:
-		return errors.Join(err, why)
+		return join(err, why)
 	}
 }
 

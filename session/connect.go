@@ -15,7 +15,7 @@ import (
 // be met with a storm.
 func (s *Session) connect() (*connection, error) {
 	for {
-		if d := s.keep.pause(); d > 0 {
+		if d := s.pause(); d > 0 {
 			if err := s.sleep(d); err != nil {
 				return nil, err
 			}
@@ -28,6 +28,17 @@ func (s *Session) connect() (*connection, error) {
 		}
 		s.keep.roundDone(false)
 	}
+}
+
+// pause is how long to wait before the next round: what the Keeper says, but no more than a quarter of the time for which
+// the session can still be resumed. Pauses that go on doubling would leave it asleep for the second half of its life, while
+// servers are back; one longer than what is left would end it without another attempt.
+func (s *Session) pause() time.Duration {
+	d, most := s.keep.pause(), max(s.left()/4, s.cfg.MinBackoff)
+	if d <= most {
+		return d
+	}
+	return jittered(most, s.cfg.Env.Rand)
 }
 
 // sleep waits between rounds; it ends early with the session.
@@ -79,6 +90,9 @@ func (s *Session) attempt(server string) (*connection, error) {
 		var cx *connection
 		if cx, err = s.attach(fc, server, sent, req, rep); err == nil {
 			s.keep.hosts.note(server, nil)
+			if !s.keep.hosts.has(server) { // the list was replaced meanwhile, by somebody who did not see this connection
+				cx.fail(errServerRemoved)
+			}
 			return cx, nil
 		}
 		_ = fc.Close()
@@ -211,7 +225,7 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	now := s.now()
 	cx.began = now
 	cx.lastRead.Store(now)
-	cx.lastWrite.Store(now)
+	cx.lastWrite.Store(sent) // after a slow handshake a ping is due at once: the session is as old as its request
 	s.cx = cx
 	s.refusals = 0
 	told := s.publishLocked(state, server, nil)

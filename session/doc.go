@@ -50,6 +50,9 @@
 // The connection clock: any byte received within two thirds of T keeps a connection. A ping goes out when nothing has been
 // written for T/3 (10 s at most); there is never more than one in flight, and it goes ahead of everything queued.
 //
+// A connection on which bytes arrive but nothing has been answered for five sixths of T is left too, since what is sent on it
+// seems to be lost.
+//
 // The session clock: T after the send time of the newest answered request the session is over for us. It is checked before
 // any reply completes, so a process that was stopped for too long learns of its end first.
 //

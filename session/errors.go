@@ -72,6 +72,7 @@ func (e *ProtocolError) Error() string {
 // Reasons for which the session itself gives up a connection.
 var (
 	errSilent      = errors.New("nothing received for two thirds of the session timeout")
+	errDeaf        = errors.New("nothing answered for five sixths of the session timeout")
 	errNoProof     = errors.New("no answer to a sync for a third of the session timeout")
 	errSessionGone = errors.New("server closed the session")
 	errWrongID     = errors.New("server answered with another session id")

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,6 +41,13 @@ func (h *hosts) size() int {
 	return len(h.list)
 }
 
+// has says whether a server is in the list.
+func (h *hosts) has(server string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Contains(h.list, server)
+}
+
 // take returns the server to try now.
 func (h *hosts) take() string {
 	h.mu.Lock()
@@ -66,7 +74,13 @@ type ServerError struct {
 	Err    error
 }
 
-func (e *ServerError) Error() string { return e.Server + ": " + e.Err.Error() }
+func (e *ServerError) Error() string {
+	text := e.Err.Error()
+	if strings.HasPrefix(text, e.Server+": ") { // an error of package conn names its peer already
+		return text
+	}
+	return e.Server + ": " + text
+}
 
 // Unwrap returns the reason.
 func (e *ServerError) Unwrap() error { return e.Err }

@@ -72,11 +72,11 @@ func (k *Keeper) succeed(s *Session, end error) {
 	if k.current.Load() != s || end != ErrSessionExpired || k.cfg.FinalExpiry || k.ctx.Err() != nil {
 		return
 	}
+	k.current.Store(newSession(k, s.gen+1))
 	past := s.Counters()
 	k.mu.Lock()
 	k.past.add(past)
 	k.mu.Unlock()
-	k.current.Store(newSession(k, s.gen+1))
 }
 
 // Current returns the session that accepts calls now.
@@ -117,7 +117,7 @@ func (k *Keeper) State() Change { return k.changes.current().Change }
 // Failures tells per server why the newest attempt at it failed: a *ServersError, or nil.
 func (k *Keeper) Failures() error { return k.hosts.failures() }
 
-// Counters returns the sums over all sessions so far.
+// Counters returns the sums over all sessions so far. For a moment after a session has expired they may be without its own.
 func (k *Keeper) Counters() Counters {
 	k.mu.Lock()
 	c := k.past
@@ -191,6 +191,11 @@ func (k *Keeper) pause() time.Duration {
 	if shift := k.failures - 1; shift < 20 {
 		d = min(d, k.cfg.MinBackoff<<shift)
 	}
+	return jittered(d, k.cfg.Env.Rand)
+}
+
+// jittered returns a random duration between d/2 and d.
+func jittered(d time.Duration, random func() uint64) time.Duration {
 	half := uint64(d / 2)
-	return time.Duration(half + k.cfg.Env.Rand()%(half+1))
+	return time.Duration(half + random()%(half+1))
 }

@@ -25,7 +25,8 @@ func (h HoldState) String() string {
 }
 
 // Holder is told what becomes of a Hold. HoldChanged is called on the session's goroutines, in order, without a lock of
-// the session; it must not block, and it is for the packages of this module, not for user code. cause is set with Lost.
+// the session; it must not block, and it is for the packages of this module, not for user code. cause is set with Lost, which
+// is final: a call for another state that was under way when the hold was lost may still come after it, and means nothing.
 type Holder interface {
 	HoldChanged(state HoldState, cause error)
 }
@@ -70,8 +71,8 @@ func (l *holdList) remove(h *Hold) {
 
 // Hold puts h on the lease clock, at the moment a lock is granted by what connection connNo brought. It is refused when that
 // is not the current connection (ErrDisconnected), when the session is over, or when the lease deadline has passed already
-// (ErrLeaseDeadline: a sync tells whether the session lives). While there are
-// holds or contenders the session's heartbeat is a sync (doc.go).
+// (ErrLeaseDeadline: a sync tells whether the session lives). While there are holds or contenders the session's heartbeat is a
+// sync (doc.go).
 func (s *Session) Hold(h *Hold, connNo uint64) error {
 	err := s.hold(h, connNo)
 	if err == nil {

@@ -358,3 +358,19 @@ func TestClose(t *testing.T) { // C140 to C144, F54 to F56
 		})
 	})
 }
+
+func TestRequestsThatMustNotBeSent(t *testing.T) { // C49
+	synctest.Test(t, func(t *testing.T) {
+		_, k, l := start(t, nil)
+		defer finishWith(k, l)
+		for _, op := range []proto.Op{proto.OpNotification, proto.OpCheck, proto.OpDeleteContainer, proto.OpCreateSession, proto.OpError} {
+			g := NewGroup()
+			g.End(g.Begin(op), nil)
+			_, err := k.Do(t.Context(), g)
+			assert.Error(t, err, op)
+			o, _ := g.Result(0)
+			assert.Equal(t, NotSent, o)
+		}
+		assert.Zero(t, k.Counters().Requests)
+	})
+}

@@ -75,8 +75,14 @@ func (s *Session) look(cx *connection) time.Duration {
 	if err == nil && now >= silent {
 		err = errSilent
 	}
+	// Bytes that still arrive prove nothing about the way there. With nothing answered for so long the session would end by its
+	// own clock soon: the last sixth belongs to another server. A new connection gets as much.
+	deaf := max(s.clock.answered+s.clock.timeout*5/6, cx.began+s.clock.timeout/6)
+	if err == nil && now >= deaf {
+		err = errDeaf
+	}
 	ping, work := cx.pingLocked(now)
-	next = min(next, ping)
+	next = min(next, deaf, ping)
 	if s.needProofLocked() {
 		proof, due, late := cx.proofLocked(now)
 		next, work = min(next, proof), work || due

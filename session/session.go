@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/lockkeeper/lockkeeper/jute"
+	"github.com/lockkeeper/lockkeeper/proto"
 )
 
 // Session is one session of the ensemble with this process, from before its handshake to its end, across any number of
@@ -149,7 +152,7 @@ func (s *Session) submit(ctx context.Context, g *Group) error {
 	if len(g.calls) == 0 {
 		return ErrEmpty
 	}
-	if err := s.checkSize(g); err != nil {
+	if err := s.check(g); err != nil {
 		return err
 	}
 	if ctx != nil && ctx.Err() != nil {
@@ -205,15 +208,23 @@ func (s *Session) refusalLocked() error {
 	return nil
 }
 
-// checkSize refuses a request over the send limit: the server would close the connection without a word.
-func (s *Session) checkSize(g *Group) error {
-	if len(g.buf) <= s.cfg.SendLimit {
-		return nil
-	}
+// check refuses requests that must not be sent: those over the send limit, for which the server would close the connection
+// without a word, and those that are the server's own, or that it is known not to check (docs/protocol.md section 22).
+func (s *Session) check(g *Group) error {
 	for i := range g.calls {
 		c := &g.calls[i]
 		if size := c.end - c.start - 4; size > s.cfg.SendLimit {
 			return &RequestTooLargeError{Op: c.op, Size: size, Limit: s.cfg.SendLimit}
+		}
+		if err := proto.CheckSendable(c.op); err != nil {
+			return err
+		}
+		if c.op == proto.OpCreateTTL {
+			var req proto.CreateTTLRequest
+			r := jute.NewReader(g.buf[c.start+4+proto.RequestHeaderSize : c.end])
+			if req.ReadFrom(&r); r.Err() != nil {
+				return r.Err()
+			}
 		}
 	}
 	return nil

@@ -89,10 +89,11 @@ func (cs *changes) current() *change {
 	return cs.last
 }
 
-// follow yields the current state and then every change until the context or the list ends.
+// follow yields the state at the time of the call and then every change until the context or the list ends.
 func (cs *changes) follow(ctx context.Context) iter.Seq[Change] {
+	start := cs.current()
 	return func(yield func(Change) bool) {
-		for c := cs.current(); c != nil; {
+		for c := start; c != nil; {
 			if !yield(c.Change) {
 				return
 			}

@@ -73,6 +73,22 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+func TestTheSummaryCountsPromises(t *testing.T) {
+	var out strings.Builder
+	tb := &table{out: &out, skipped: 2}
+	theirs := load.Report{OpsPerSec: 60}
+	for _, perSec := range []float64{120, 119, 118} {
+		tb.line(&promise{ratio: 2, allocs: none, bytes: none, flights: none}, theirs, load.Report{OpsPerSec: perSec}, 0)
+	}
+	if err := tb.summary(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), "MISSED: below") != 2 ||
+		!strings.HasSuffix(out.String(), "\n5 promises: 1 kept, 2 MISSED, 2 SKIPPED\n") {
+		t.Errorf("output is\n%s", &out)
+	}
+}
+
 func TestTheHandMadeLoopsCountWhatTheyDo(t *testing.T) {
 	s, err := startPeer(0)
 	if err != nil {

@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/internal/load"
@@ -27,13 +25,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
-		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal has begun the clean-up, a second one ends the program.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	embedded.Divert()
+	os.Exit(run(load.SignalContext(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // options are the flags.
@@ -45,11 +38,11 @@ type options struct {
 	ratios, json   bool
 }
 
+// parse reads the flags. It has printed what is wrong when it returns an error.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	o.Driver = load.Lockkeeper{}
 	fs := flag.NewFlagSet("versus", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.Servers, "servers", "", "`host:port,host:port` of running servers; without it a real server is started")
 	fs.BoolVar(&o.embedded, "embedded", false, "use package zktest in a child process")
 	fs.BoolVar(&o.peer, "peer", false, "use a peer with canned replies; also knows -workload exists")
@@ -59,23 +52,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	fs.BoolVar(&o.ratios, "ratios", false, "print the promised comparisons; only -rounds counts beside it")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object per client instead of a table")
 	o.Register(fs)
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(stderr)
-		fs.Usage()
-		return nil, err
-	}
-	if err == nil {
-		err = o.check(fs)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "versus: %v\nversus: -h shows all flags\n", err)
-	}
-	return o, err
+	return o, load.Parse(fs, args, stderr, o.check)
 }
 
 // check finds what is wrong with the flags.
-func (o *options) check(fs *flag.FlagSet) error {
+func (o *options) check() error {
 	sites := 0
 	for _, chosen := range []bool{o.Servers != "", o.embedded, o.peer} {
 		if chosen {
@@ -83,8 +64,6 @@ func (o *options) check(fs *flag.FlagSet) error {
 		}
 	}
 	switch {
-	case fs.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q: all options are flags", fs.Arg(0))
 	case sites > 1:
 		return errors.New("-servers, -embedded and -peer exclude each other")
 	case o.behind != 0 && !o.peer:
@@ -102,21 +81,11 @@ func (o *options) check(fs *flag.FlagSet) error {
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		return 2
-	}
 	do := compare
-	if o.ratios {
+	if err == nil && o.ratios {
 		do = ratios
 	}
-	if err := do(ctx, o, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "versus:", err)
-		return 1
-	}
-	return 0
+	return load.Status("versus", stderr, err, func() error { return do(ctx, o, stdout, stderr) })
 }
 
 // site starts what the flags say.

@@ -16,9 +16,7 @@ import (
 
 // TestMain is also the main function of the embedded server.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
-		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-	}
+	embedded.Divert()
 	os.Exit(m.Run())
 }
 

@@ -7,12 +7,16 @@ import (
 )
 
 // Require starts servers for a test and closes them at its end. When the test has failed, the ends of their logs are
-// printed. When there is nothing to start the test is skipped with the reason; with ZK_REQUIRED=1 it fails.
+// printed. When there is nothing to start the test is skipped with the reason; with ZK_REQUIRED=1 it fails. A test that needs
+// servers of its own is left out, with the reason, when ZK_SERVERS names others.
 func Require(t testing.TB, o Options) *Ensemble {
 	t.Helper()
 	e, err := Start(t.Context(), o)
 	if errors.Is(err, ErrNotFound) && os.Getenv("ZK_REQUIRED") != "1" {
 		t.Skipf("SKIPPED, needs a real server: %v", err)
+	}
+	if errors.Is(err, ErrNotOurs) { // there is a real server, and this test would break it
+		t.Skipf("SKIPPED: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

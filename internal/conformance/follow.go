@@ -19,11 +19,12 @@ func (e *env) follow(cl *client.Client) *follower {
 	w := &follower{e: e, c: make(chan client.Change, 1024)}
 	done := make(chan struct{})
 	e.Cleanup(func() { stop(); <-done })
+	states := cl.States(ctx) // from here on nothing is missed
 	// Reader of the client's states; owned by the entry, whose end it waits for; ends with ctx, or with the client.
 	go func() {
 		defer close(done)
 		defer close(w.c)
-		for change := range cl.States(ctx) {
+		for change := range states {
 			w.c <- change
 		}
 	}()

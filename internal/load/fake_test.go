@@ -17,6 +17,7 @@ type fake struct {
 	lock   func(ctx context.Context) (load.Token, error)
 	lost   func() <-chan struct{}
 	close  func()
+	look   func() // before the counters are read
 	tokens bool
 
 	calls, closed atomic.Int64
@@ -41,6 +42,9 @@ func (s fakeSession) Locker(string) load.Locker { return fakeLocker(s) }
 
 // Counters claims two requests and one flight per call.
 func (s fakeSession) Counters() load.Counters {
+	if s.look != nil {
+		s.look()
+	}
 	n := uint64(s.calls.Load())
 	return load.Counters{Requests: 2 * n, Flights: n}
 }

@@ -9,8 +9,9 @@ import (
 const progressEvery = 500 * time.Millisecond
 
 // claim asks for another round. counts says that it belongs to the window whenever it ends; of a run that is bounded by
-// time that is decided at its end.
-func (r *runner) claim() (proceed, counts bool) {
+// time that is decided at its end. In a run that is bounded by numbers the first rounds of the window wait until all of
+// the warm-up have ended: what is written and allocated in the window is then that of its rounds and of no others.
+func (r *runner) claim(ctx context.Context) (proceed, counts bool) {
 	if r.cfg.Ops == 0 {
 		return r.phase.Load() != stopped, false
 	}
@@ -18,21 +19,34 @@ func (r *runner) claim() (proceed, counts bool) {
 	switch warm := r.cfg.WarmupOps; {
 	case n <= warm:
 		return true, false
-	case n > warm+r.cfg.Ops || r.phase.Load() == stopped:
+	case n > warm+r.cfg.Ops:
 		return false, false
-	case n == warm+1:
+	}
+	select {
+	case <-r.opened:
+		return r.phase.Load() != stopped, true
+	case <-ctx.Done():
+		return false, false
+	}
+}
+
+// warmed notes that a round of the warm-up has ended. In a run that is bounded by numbers the last one opens the window.
+func (r *runner) warmed() {
+	if r.cfg.Ops > 0 && r.warm.Add(1) == r.cfg.WarmupOps {
 		r.openWindow()
 	}
-	return true, true
 }
 
 // measuring reports whether what ends now is in the window.
 func (r *runner) measuring() bool { return r.cfg.Ops == 0 && r.phase.Load() == measuring }
 
-// openWindow begins the measuring.
+// openWindow begins the measuring, unless the run has been stopped meanwhile.
 func (r *runner) openWindow() {
-	r.begin = r.edge()
-	r.phase.Store(measuring)
+	begin := r.edge()
+	if r.phase.CompareAndSwap(warming, measuring) {
+		r.begin = begin
+		close(r.opened)
+	}
 }
 
 // pass returns when the window is over: its time, its rounds, or ctx.
@@ -47,7 +61,7 @@ func (r *runner) pass(ctx context.Context, drained <-chan struct{}) {
 	began := time.Now()
 	look := r.looker(began, total)
 	if total > 0 {
-		if !r.warm(ctx, looks.C, look) {
+		if !r.warmUp(ctx, looks.C, look) {
 			return
 		}
 		t := time.NewTimer(r.cfg.Duration)
@@ -68,8 +82,8 @@ func (r *runner) pass(ctx context.Context, drained <-chan struct{}) {
 	}
 }
 
-// warm lets the warm-up pass and opens the window, unless ctx ends before.
-func (r *runner) warm(ctx context.Context, looks <-chan time.Time, look func()) bool {
+// warmUp lets the warm-up pass and opens the window, unless ctx ends before.
+func (r *runner) warmUp(ctx context.Context, looks <-chan time.Time, look func()) bool {
 	t := time.NewTimer(r.cfg.Warmup)
 	defer t.Stop()
 	for {

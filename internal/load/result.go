@@ -37,7 +37,7 @@ var (
 	ErrNoOperation  = errors.New("no operation was completed")
 	ErrViolation    = errors.New("the lock had two holders")
 	ErrStuck        = errors.New("the client did not return from its calls after its sessions were closed")
-	errWindowClosed = errors.New("the warm-up was not over")
+	errWindowClosed = errors.New("the warm-up was not over, so nothing was measured")
 )
 
 // Failure says why the run has failed, nil if it has not.
@@ -45,7 +45,9 @@ func (r *Result) Failure() error {
 	switch {
 	case r.Violations > 0:
 		return fmt.Errorf("%w: %d violations, the first: %s", ErrViolation, r.Violations, r.FirstViolation)
-	case r.Interrupted && r.Window == 0:
+	case r.Interrupted && r.Stuck:
+		return fmt.Errorf("%w: %w", ErrInterrupted, ErrStuck)
+	case r.Interrupted && !r.Measured():
 		return fmt.Errorf("%w: %w", ErrInterrupted, errWindowClosed)
 	case r.Interrupted:
 		return ErrInterrupted
@@ -93,6 +95,9 @@ func (r *runner) collect() *Result {
 	res.Bytes = r.end.mem.TotalAlloc - r.begin.mem.TotalAlloc
 	return res
 }
+
+// Measured reports whether there are figures: the window was opened, and the client let go of its calls.
+func (r *Result) Measured() bool { return r.Window > 0 }
 
 // PerSec returns the throughput.
 func (r *Result) PerSec() float64 {

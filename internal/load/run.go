@@ -31,8 +31,10 @@ type runner struct {
 
 	phase  atomic.Int32 // publishes nothing else
 	rounds atomic.Int64 // begun, of a run that is bounded by numbers
+	warm   atomic.Int64 // rounds of its warm-up that have ended
 
-	begin, end edge // of the window; begin is written by whoever opens the window, and read after the workers have ended
+	opened     chan struct{} // closed when the window has been opened
+	begin, end edge          // of the window; begin is written by whoever opens the window, and read after the workers have ended
 }
 
 // edge is what is known at one end of the window.
@@ -62,7 +64,7 @@ func Run(ctx context.Context, cfg *Config) (*Result, error) {
 
 // runOn is Run with znodes that exist.
 func runOn(ctx context.Context, cfg *Config, paths []string) (*Result, error) {
-	r := &runner{cfg: cfg, paths: paths, sessions: make([]Session, cfg.Sessions)}
+	r := &runner{cfg: cfg, paths: paths, sessions: make([]Session, cfg.Sessions), opened: make(chan struct{})}
 	if err := r.open(ctx); err != nil {
 		r.close()
 		return nil, err
@@ -116,6 +118,9 @@ func (r *runner) staff() {
 func (r *runner) run(ctx context.Context) *Result {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if r.cfg.Ops > 0 && r.cfg.WarmupOps == 0 && ctx.Err() == nil {
+		r.openWindow()
+	}
 	for _, w := range r.workers {
 		// worker, owned by run, ends when the run is stopped or has no rounds left, at the latest when its session is closed.
 		r.running.Go(func() { w.loop(inner) })

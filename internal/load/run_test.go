@@ -67,6 +67,49 @@ func TestARunBoundedByNumbers(t *testing.T) {
 	assert.EqualValues(t, 10, res.Latency.Count())
 }
 
+// A look at the counters that takes long, and rounds of the warm-up that are under way when the first of the window could
+// begin: neither shifts requests from one into the other.
+func TestARunBoundedByNumbersCountsItsOwnRequests(t *testing.T) {
+	for _, warmup := range []int64{0, 1, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{look: func() { <-time.After(time.Second) }}
+			f.call = func(context.Context) (int, error) {
+				<-time.After(time.Duration(1+f.calls.Load()) * time.Millisecond)
+				return 1, nil
+			}
+			cfg := config(f)
+			cfg.Goroutines, cfg.WarmupOps = 4, warmup
+			res := mustRun(t, cfg)
+			require.NoError(t, res.Failure())
+			assert.EqualValues(t, 10, res.Operations)
+			assert.EqualValues(t, 20, res.Counters.Requests)
+			assert.EqualValues(t, 10+warmup, f.calls.Load())
+		})
+	}
+}
+
+// A run that is stopped in its warm-up, also while its window is being opened, has no figures, and ends.
+func TestARunBoundedByNumbersThatIsStoppedInItsWarmUp(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Millisecond, 2500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			defer cancel()
+			f := &fake{look: func() { <-time.After(time.Second) }, call: func(context.Context) (int, error) {
+				<-time.After(time.Second)
+				return 1, nil
+			}}
+			cfg := config(f)
+			cfg.Goroutines, cfg.WarmupOps = 4, 5
+			res, err := load.Run(ctx, cfg)
+			require.NoError(t, err)
+			require.ErrorIs(t, res.Failure(), load.ErrInterrupted)
+			assert.Contains(t, res.Failure().Error(), "nothing was measured")
+			assert.False(t, res.Measured())
+			assert.Zero(t, res.Operations)
+		})
+	}
+}
+
 // barrier returns a function that returns, closed, when it has been called n times.
 func barrier(n int) func() <-chan struct{} {
 	arrived, all := make(chan struct{}, n), make(chan struct{})
@@ -154,6 +197,7 @@ func TestAnInterruptedRunSaysSo(t *testing.T) {
 			require.NoError(t, err)
 			require.ErrorIs(t, res.Failure(), load.ErrInterrupted)
 			assert.Equal(t, after > time.Second, res.Operations > 0)
+			assert.Equal(t, after > time.Second, res.Measured())
 			assert.EqualValues(t, 1, f.closed.Load())
 		}
 	})

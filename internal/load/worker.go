@@ -34,7 +34,7 @@ func (w *worker) loop(ctx context.Context) {
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
 	for {
-		proceed, counts := w.r.claim()
+		proceed, counts := w.r.claim(ctx)
 		if !proceed {
 			return
 		}
@@ -49,7 +49,10 @@ func (w *worker) loop(ctx context.Context) {
 			n, err = w.call(ctx)
 			took = time.Since(begin)
 		}
-		counts = counts || w.r.measuring()
+		if !counts {
+			w.r.warmed()
+			counts = w.r.measuring()
+		}
 		switch {
 		case err != nil && !w.fail(ctx, err, counts):
 			return

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/internal/load/delay"
@@ -14,6 +15,13 @@ import (
 
 // Flag is the first argument of the child.
 const Flag = "-serve"
+
+// Divert is called first in the main function of a program: in the child it serves, and ends the process when that is over.
+func Divert() {
+	if len(os.Args) > 1 && os.Args[1] == Flag {
+		os.Exit(Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+}
 
 // Main is the child: its arguments are a round-trip time and, if the server runs elsewhere, its addresses. It serves until
 // stdin ends, and returns the exit status.
@@ -33,7 +41,7 @@ func serve(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(os.Interrupt)
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	var servers string
 	if len(args) == 2 {
 		servers = args[1]

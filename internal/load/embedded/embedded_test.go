@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,9 +18,7 @@ import (
 
 // TestMain is also the child's main function, as the package asks of every program that uses it.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == embedded.Flag {
-		os.Exit(embedded.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-	}
+	embedded.Divert()
 	leakcheck.Main(m)
 }
 
@@ -73,7 +72,9 @@ func TestTheChildEndsWithItsParent(t *testing.T) {
 	line := make([]byte, 1)
 	_, err = stdout.Read(line)
 	require.NoError(t, err)
-	require.NoError(t, child.Process.Signal(os.Interrupt), "as a terminal does on Ctrl-C")
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		require.NoError(t, child.Process.Signal(sig), "as terminals and supervisors do to a whole group of processes")
+	}
 	require.NoError(t, stdin.Close())
 	require.NoError(t, child.Wait(), "it ends by itself, not by the signal")
 }
