@@ -20,7 +20,10 @@ func TestFaults(t *testing.T) {
 	t.Cleanup(func() { b.print(t) }) // registered first: it runs when all is over
 	one := zkserver.Require(t, zkserver.Options{TickTime: 500 * time.Millisecond})
 	three := zkserver.Require(t, zkserver.Options{
-		Members: 3, QuorumProxies: true, TickTime: 500 * time.Millisecond, InitLimit: 6,
+		Members: 3, QuorumProxies: true, TickTime: 500 * time.Millisecond,
+		// A member that finds a proxy, and behind it a new leader that does not listen yet, gives up where it would try again
+		// without a proxy; the leader then waits for it in vain for this long, and the election begins anew.
+		InitLimit: 6,
 		SyncLimit: 8, // time to look at a follower that is cut off
 	})
 	for _, f := range append(serverFaults(one), ensembleFaults(three)...) {

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
 	"github.com/lockkeeper/lockkeeper/integration/zkserver"
+	"github.com/lockkeeper/lockkeeper/internal/leakcheck"
 	"github.com/lockkeeper/lockkeeper/recipes"
 )
 
@@ -35,18 +37,25 @@ func connect(t *testing.T, servers string, opts ...client.Option) *client.Client
 	return c
 }
 
-// contenderServers is the variable that makes this test binary a program that contends for a mutex.
-const contenderServers = "LOCKKEEPER_TEST_CONTENDER"
+// These variables make the test binary one of the programs below, for tests that need another process.
+const (
+	programName    = "LOCKKEEPER_TEST_PROGRAM"
+	programServers = "LOCKKEEPER_TEST_SERVERS"
+)
+
+func programs() map[string]func(servers string) error {
+	return map[string]func(string) error{"contend": contend, "detach": detachProgram, "stopped": stoppedProgram}
+}
 
 func TestMain(m *testing.M) {
-	if servers := os.Getenv(contenderServers); servers != "" {
-		if err := contend(servers); err != nil {
+	if program := programs()[os.Getenv(programName)]; program != nil {
+		if err := program(os.Getenv(programServers)); err != nil {
 			fmt.Println("error:", err)
 			os.Exit(1)
 		}
 		return
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 // contend locks the mutex, says so, and holds it until its input ends.
@@ -73,10 +82,10 @@ type program struct {
 	in  io.Closer
 }
 
-func startContender(t *testing.T, servers string) *program {
+func startProgram(t *testing.T, name, servers string) *program {
 	t.Helper()
 	cmd := exec.CommandContext(patient(t), os.Args[0])
-	cmd.Env = append(os.Environ(), contenderServers+"="+servers)
+	cmd.Env = append(os.Environ(), programName+"="+name, programServers+"="+servers)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -92,15 +101,22 @@ func startContender(t *testing.T, servers string) *program {
 	return &program{cmd, bufio.NewScanner(out), in}
 }
 
-// held waits for the program's word and returns the token.
-func (p *program) held(t *testing.T) (token int64) {
+// says waits for a line that begins with word and reads what follows it.
+func (p *program) says(t *testing.T, word string, into ...any) {
 	t.Helper()
 	if !p.out.Scan() {
-		t.Fatal("the contender ended without a word")
+		t.Fatalf("the program ended without %q", word)
 	}
-	if _, err := fmt.Sscan(p.out.Text()[len("held "):], &token); err != nil {
-		t.Fatalf("%q: %v", p.out.Text(), err)
+	rest, ok := strings.CutPrefix(p.out.Text(), word)
+	if _, err := fmt.Sscan(rest, into...); !ok || err != nil && len(into) > 0 {
+		t.Fatalf("the program says %q, want %q: %v", p.out.Text(), word, err)
 	}
+}
+
+// held waits for a contender's word and returns the token.
+func (p *program) held(t *testing.T) (token int64) {
+	t.Helper()
+	p.says(t, "held", &token)
 	return token
 }
 
@@ -128,9 +144,9 @@ func waitFor(t *testing.T, c *client.Client, path string, n int) {
 func TestKilledHolder(t *testing.T) {
 	ens := zkserver.Require(t, zkserver.Options{TickTime: time.Second})
 	c := connect(t, ens.ConnectString())
-	first := startContender(t, ens.ConnectString())
+	first := startProgram(t, "contend", ens.ConnectString())
 	old := first.held(t)
-	second := startContender(t, ens.ConnectString())
+	second := startProgram(t, "contend", ens.ConnectString())
 	waitFor(t, c, "/kill/lock", 2)
 	killed := time.Now()
 	if err := first.cmd.Process.Kill(); err != nil {

@@ -16,13 +16,18 @@ const (
 	firstWait = 5 * time.Millisecond
 )
 
-// Main runs the tests, then looks for goroutines that they left behind, and exits. Goroutines are looked for only when the
-// tests passed: one that failed may have left its own.
+// Main runs the tests, then looks for goroutines and sockets that they left behind, and exits. It looks only when the tests
+// passed: one that failed may have left its own.
 func Main(m *testing.M) {
+	before, _ := Sockets()
 	code := m.Run()
 	if code == 0 {
 		if left := Wait(); len(left) > 0 {
 			fmt.Fprintf(os.Stderr, "leakcheck: %d goroutines left after the tests:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+			code = 1
+		}
+		if n := waitSockets(before); n > 0 {
+			fmt.Fprintf(os.Stderr, "leakcheck: %d sockets left after the tests\n", n)
 			code = 1
 		}
 	}
