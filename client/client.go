@@ -143,7 +143,7 @@ func (c *Client) usable() bool { return c != nil && c.keep != nil }
 // Close ends the session, and with it its ephemeral znodes and locks; leases end first, with cause ErrClosed. Requests that
 // are queued fail as not sent, requests in flight with an unknown outcome, both matching ErrClosed, and so does every later
 // one. Watches end with that error. Close waits for the server's answer for CloseBound at most and returns an error that
-// matches ErrCloseUnconfirmed when there was none. It may be called any number of times, from any goroutine; every call
+// matches ErrCloseUnconfirmed when there was none, or no connection to ask by: then the session stays until it expires. It may be called any number of times, from any goroutine; every call
 // returns when all is over, with the same result.
 func (c *Client) Close() error {
 	if !c.usable() {

@@ -92,7 +92,7 @@
 //	Auth             none
 //	TLS              off                  with it: at least TLS 1.2, never a fall-back to plain connections
 //	Dialer           net.Dialer
-//	Resolver         the dialer's         host names are looked up before each attempt
+//	Resolver         net.DefaultResolver  before each attempt; with a Dialer, that resolves
 //	Logger           none                 nothing is logged
 //	Tracer           none                 nothing is traced
 //	Attach           none                 a new session is asked for

@@ -50,7 +50,8 @@ func (c *Client) Context() context.Context {
 }
 
 // SetServers replaces the servers, "host:port,host:port" without a chroot, while the client runs. A connection to a server
-// that is still listed stays; otherwise the session goes on with another one at once. The error is a *ConnectStringError.
+// that is still listed stays; otherwise the session goes on with another one at once, or after the attempt to connect that is
+// under way. The error is a *ConnectStringError.
 func (c *Client) SetServers(servers string) error {
 	if !c.usable() {
 		return &Error{Op: "set servers", Err: ErrZeroValue, Outcome: session.NotSent}

@@ -110,6 +110,9 @@ func TestRefusalLoopIsReported(t *testing.T) { // C75, F21, C161
 		if !strings.Contains(text, "lastZxidSeen") {
 			t.Errorf("not reported:\n%s", text)
 		}
+		if !strings.Contains(text, "connected=") || !strings.Contains(text, "replies=") {
+			t.Errorf("the end of a connection does not say how long it was, or what it carried:\n%s", text)
+		}
 		if strings.Contains(text, "verysecret") {
 			t.Error("the log has a password") // C162
 		}
@@ -128,6 +131,6 @@ func TestTracerIsTold(t *testing.T) {
 			client.Tracer(client.Trace{State: func(ch client.Change) { states = append(states, ch.State) }}))
 		must(t, err)
 		must(t, c.Close())
-		equal(t, "states", states, []client.State{client.StateConnected, client.StateClosed})
+		equal(t, "states", states, []client.State{client.StateConnecting, client.StateConnected, client.StateClosed})
 	})
 }

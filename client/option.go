@@ -88,8 +88,9 @@ func Dialer(dial func(ctx context.Context, network, addr string) (net.Conn, erro
 	})
 }
 
-// Resolver looks up host names by resolve, anew before each connection attempt; the addresses are tried in order. Without it
-// the dialer resolves.
+// Resolver looks up host names by resolve, anew before each connection attempt; the addresses are tried in order, each
+// with its share of the attempt, of which the look-up may take half. Without it net.DefaultResolver does that, unless there is
+// a Dialer, which then gets names.
 func Resolver(resolve func(ctx context.Context, host string) ([]string, error)) Option {
 	return option(func(o *options) *OptionError {
 		o.cfg.Env.Resolve = resolve

@@ -207,6 +207,6 @@ func (s *Session) Withdraw(g *Group, err error) bool {
 	if !s.withdraw(g) {
 		return false
 	}
-	g.finishAll(NotSent, err)
+	s.finishUnsent(g, err)
 	return true
 }

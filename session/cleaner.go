@@ -214,7 +214,8 @@ const throttledPause = 100 * time.Millisecond
 
 // later sends j again after a pause.
 func (cl *cleaner) later(j job) {
-	// The timer's goroutine, owned by the session; it does not block, and a session that is over only ends the job.
+	// The timer's goroutine, owned by the session; it does not block. If the session is over by then, the job learns of it
+	// this much late.
 	time.AfterFunc(throttledPause, func() { cl.send(j) })
 }
 
@@ -236,7 +237,9 @@ func (cl *cleaner) park(j job) {
 
 // resumeLocked queues what is parked ahead of everything else, on a new connection. The session's mu is held.
 func (cl *cleaner) resumeLocked() {
-	for _, j := range cl.takeParked() {
+	parked := cl.takeParked()
+	for i := len(parked) - 1; i >= 0; i-- { // each goes to the front: so the first comes out first
+		j := parked[i]
 		j.prepare()
 		g := j.group()
 		g.to = j

@@ -29,7 +29,7 @@ const (
 // time, which testing/synctest replaces.
 type Env struct {
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: a net.Dialer
-	Resolve func(ctx context.Context, host string) ([]string, error)          // nil: the dialer resolves
+	Resolve func(ctx context.Context, host string) ([]string, error)          // nil: net.DefaultResolver; with a Dial of one's own, Dial resolves
 	Rand    func() uint64                                                     // nil: math/rand/v2
 
 	// Suspended returns for how long the machine has been suspended since it was started. nil: known on Linux, by the
@@ -71,6 +71,9 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxBackoff, DefaultMaxBackoff)
 	if c.Env.Rand == nil {
 		c.Env.Rand = rand.Uint64
+	}
+	if c.Env.Resolve == nil && c.Env.Dial == nil {
+		c.Env.Resolve = net.DefaultResolver.LookupHost // so that every address gets a handshake, not only the first that accepts
 	}
 	if c.Env.Suspended == nil {
 		c.Env.Suspended = suspended

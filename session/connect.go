@@ -41,15 +41,24 @@ func (s *Session) pause() time.Duration {
 	return jittered(most, s.cfg.Env.Rand)
 }
 
-// sleep waits between rounds; it ends early with the session.
+// sleep waits between rounds; it ends early with the session, or when the servers are replaced.
 func (s *Session) sleep(d time.Duration) error {
-	t := time.NewTimer(min(d, s.left()))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return s.overNow()
-	case <-s.ctx.Done():
-		return ErrClosed
+	replaced := s.keep.hosts.replacement()
+	for end := s.now() + int64(d); ; {
+		rest := time.Duration(end - s.now())
+		if err := s.overNow(); err != nil || rest <= 0 {
+			return err
+		}
+		t := time.NewTimer(min(rest, s.left(), wakeful)) // a machine that was suspended looks at the clock soon
+		select {
+		case <-t.C:
+		case <-replaced:
+			t.Stop()
+			return nil
+		case <-s.ctx.Done():
+			t.Stop()
+			return ErrClosed
+		}
 	}
 }
 
@@ -222,6 +231,7 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	}
 	s.cleaner.resumeLocked()
 	s.counters.Connections++
+	cx.before = s.counters
 	now := s.now()
 	cx.began = now
 	cx.lastRead.Store(now)

@@ -27,6 +27,10 @@ type connection struct {
 	fc     *conn.Conn
 	server string
 	began  int64 // when the handshake was answered
+	before Counters
+
+	lookAt    int64 // run's: when it last looked
+	lookBytes int64 // run's: bytes received by then
 
 	lastRead  atomic.Int64 // publishes the reader's clock to serve
 	lastWrite atomic.Int64 // publishes the writer's clock to serve

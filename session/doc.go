@@ -38,7 +38,8 @@
 //
 // # Order of locks
 //
-//	Session.mu, then one of cleaner.mu, changes.mu and Keeper.mu; hosts.mu, Queue.mu and Cleanup.mu are taken alone.
+//	Session.mu, then one of cleaner.mu, changes.mu and Keeper.mu; hosts.mu, Queue.mu is taken alone, Cleanup.mu
+//	and NodeWatch.mu last.
 //
 // No lock is held during I/O, a channel operation that can block, a call to a Holder, a Sink, or a log handler.
 //

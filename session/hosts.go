@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // hosts is the server list of a Keeper: shuffled once, then tried in turn.
@@ -14,6 +15,7 @@ type hosts struct {
 	list  []string   // replaced as a whole
 	next  int
 	notes map[string]error // why the newest attempt at a server failed
+	news  chan struct{}    // closed when the list is replaced
 }
 
 func newHosts(servers []string, rand func() uint64) *hosts {
@@ -32,6 +34,17 @@ func (h *hosts) replace(servers []string, rand func() uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.list, h.next, h.notes = list, 0, make(map[string]error)
+	if h.news != nil {
+		close(h.news)
+	}
+	h.news = make(chan struct{})
+}
+
+// replacement is closed when the list is replaced.
+func (h *hosts) replacement() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.news
 }
 
 // size returns the number of servers.
@@ -131,6 +144,11 @@ func (s *Session) resolve(ctx context.Context, server string) ([]string, error) 
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
 		return nil, err
+	}
+	if end, ok := ctx.Deadline(); ok { // half of an attempt is left for the addresses
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
 	}
 	ips, err := s.cfg.Env.Resolve(ctx, host)
 	if err != nil {

@@ -18,9 +18,10 @@ type Keeper struct {
 	die    context.CancelCauseFunc
 	hosts  *hosts
 
-	current atomic.Pointer[Session] // publishes the session that accepts calls
-	changes *changes
-	done    chan struct{} // closed when the last session is over
+	draining atomic.Bool             // publishes that Shutdown was called: no hold is granted any more
+	current  atomic.Pointer[Session] // publishes the session that accepts calls
+	changes  *changes
+	done     chan struct{} // closed when the last session is over
 
 	mu       sync.Mutex // guards what follows
 	creds    []Credential
@@ -54,7 +55,9 @@ func Open(cfg Config) (*Keeper, error) {
 func (k *Keeper) run() {
 	defer close(k.done)
 	defer k.changes.end()
-	for s := k.current.Load(); ; {
+	s := k.current.Load()
+	s.tell(k.changes.current().Change)
+	for {
 		err := s.run()
 		s.finish(err)
 		next := k.current.Load()
@@ -63,7 +66,9 @@ func (k *Keeper) run() {
 			return
 		}
 		s = next
-		k.changes.publish(Change{State: StateConnecting, Generation: s.gen})
+		begin := Change{State: StateConnecting, Generation: s.gen}
+		k.changes.publish(begin)
+		s.tell(begin)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *Session) hold(h *Hold, connNo uint64) error {
 	switch {
 	case s.over != nil:
 		return s.over
-	case s.closing, s.draining:
+	case s.closing, s.keep.draining.Load():
 		return ErrClosed
 	case s.cx == nil || s.cx.no != connNo:
 		return ErrDisconnected
@@ -132,7 +132,7 @@ func (s *Session) Contend(n int) {
 func (s *Session) LeaseDeadline() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.base.Add(time.Duration(s.clock.leaseEnd(s.cfg.NoProof)))
+	return time.Now().Add(time.Duration(s.clock.leaseEnd(s.cfg.NoProof) - s.now()))
 }
 
 // LeaseLeft returns how long holds last if nothing more is heard; at or below 0 they are over.
@@ -165,13 +165,13 @@ func (s *Session) proofDueLocked(cx *connection) int64 {
 }
 
 // armLeaseLocked makes sure that the lease timer runs. It is not stopped with the last hold, so that a lock that is taken
-// and released all the time does not pay for it: at most it fires once per deadline, for nothing.
+// and released all the time does not pay for it: it fires once for nothing.
 func (s *Session) armLeaseLocked() {
 	if s.leaseArmed {
 		return
 	}
 	s.leaseArmed = true
-	d := time.Duration(s.clock.leaseEnd(s.cfg.NoProof) - s.now())
+	d := s.leaseWaitLocked()
 	if s.leaseTimer == nil {
 		s.leaseTimer = time.AfterFunc(d, s.leaseDue)
 	} else {
@@ -182,8 +182,17 @@ func (s *Session) armLeaseLocked() {
 // moveLeaseLocked sets a lease timer that runs to the deadline of a new connection, whose timeout may be shorter.
 func (s *Session) moveLeaseLocked() {
 	if s.leaseArmed {
-		s.leaseTimer.Reset(time.Duration(s.clock.leaseEnd(s.cfg.NoProof) - s.now()))
+		s.leaseTimer.Reset(s.leaseWaitLocked())
 	}
+}
+
+// wakeful is how often the clock is looked at while something is held: a machine that was suspended wakes up with its
+// timers where they were, and the lease deadline may be long past.
+const wakeful = time.Second
+
+// leaseWaitLocked is how long the lease timer runs.
+func (s *Session) leaseWaitLocked() time.Duration {
+	return min(wakeful, time.Duration(s.clock.leaseEnd(s.cfg.NoProof)-s.now()))
 }
 
 // leaseDue runs when the lease deadline may have passed.

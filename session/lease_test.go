@@ -168,6 +168,31 @@ func TestHoldsEndWithTheSession(t *testing.T) {
 	})
 }
 
+// A sync that is refused, by throttling for one, need not have reached the leader: it is no proof (C57).
+func TestRefusedSyncIsNoProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, k, l := start(t, nil)
+		rec := &recorder{began: time.Now()}
+		require.NoError(t, k.Current().Hold(&Hold{Holder: rec}, 1))
+		go func() {
+			for {
+				g, err := l.tryRead()
+				if err != nil {
+					return
+				}
+				l.reply(g, 1, proto.ErrThrottled, nil)
+			}
+		}()
+		<-time.After(testTimeout + time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, []HoldState{Lost}, rec.seen())
+		assert.Equal(t, testTimeout, rec.last().at)
+		assert.NoError(t, k.Current().Err(), "the session lives")
+		_ = l.fc.Close()
+		_ = k.Close()
+	})
+}
+
 func TestNoProofFollowsTheSessionClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k, l := start(t, func(c *Config) { c.NoProof = true })

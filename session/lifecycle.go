@@ -12,12 +12,14 @@ var errServerRemoved = errors.New("server was removed from the list")
 var ErrNoServers = errors.New("no servers")
 
 // SetServers replaces the server list while the Keeper runs, shuffled. A connection to a server that is still listed stays;
-// any other is given up, and the session goes on with one of the new servers at once. It does not block.
+// any other is given up, and the session goes on with one of the new servers at once, after an attempt that is under way. A
+// pause between rounds ends. It does not block, but for what closing a TLS connection may take (conn.Conn.Close).
 func (k *Keeper) SetServers(servers []string) error {
 	if len(servers) == 0 {
 		return ErrNoServers
 	}
 	k.hosts.replace(servers, k.cfg.Env.Rand)
+	k.roundDone(true) // what was learned about the old ones does not count
 	s := k.current.Load()
 	s.mu.Lock()
 	cx := s.cx
@@ -48,6 +50,7 @@ type Ticket struct {
 func (k *Keeper) Detach() (Ticket, error) {
 	s := k.current.Load()
 	s.mu.Lock()
+	closed := s.closing
 	s.leaving = true
 	s.mu.Unlock()
 	err := k.Close()
@@ -56,6 +59,8 @@ func (k *Keeper) Detach() (Ticket, error) {
 	switch {
 	case s.over != ErrClosed:
 		return Ticket{}, s.over
+	case closed, s.parted:
+		return Ticket{}, ErrClosed
 	case s.id == 0:
 		return Ticket{}, ErrDisconnected
 	case err == ErrCloseUnconfirmed:
@@ -67,28 +72,36 @@ func (k *Keeper) Detach() (Ticket, error) {
 // Shutdown waits until everything that is held has been released, and then closes; no new hold is granted meanwhile. If ctx
 // ends first it closes at once and returns the context's error, joined with that of Close.
 func (k *Keeper) Shutdown(ctx context.Context) error {
-	s := k.current.Load()
+	k.draining.Store(true)
+	for {
+		s := k.current.Load()
+		select {
+		case <-s.whenEmpty():
+			if k.current.Load() == s {
+				return k.Close()
+			}
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), k.Close())
+		}
+	}
+}
+
+// whenEmpty is closed when nothing is held.
+func (s *Session) whenEmpty() <-chan struct{} {
 	s.mu.Lock()
-	s.draining = true
+	defer s.mu.Unlock()
 	if s.empty == nil {
 		s.empty = make(chan struct{})
 		if s.holds.n == 0 {
 			close(s.empty)
 		}
 	}
-	empty := s.empty
-	s.mu.Unlock()
-	select {
-	case <-empty:
-		return k.Close()
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), k.Close())
-	}
+	return s.empty
 }
 
 // emptiedLocked tells Shutdown when the last hold is gone.
 func (s *Session) emptiedLocked() {
-	if s.draining && s.holds.n == 0 {
+	if s.empty != nil && s.holds.n == 0 {
 		select {
 		case <-s.empty:
 		default:

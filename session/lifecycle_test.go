@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +86,54 @@ func TestDetachWithoutASession(t *testing.T) {
 		k := open(t, newScript(t).config())
 		_, err := k.Detach()
 		assert.ErrorIs(t, err, ErrDisconnected)
+	})
+}
+
+func TestDetachAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, k, l := start(t, nil)
+		finishWith(k, l)
+		ticket, err := k.Detach()
+		assert.ErrorIs(t, err, ErrClosed)
+		assert.Zero(t, ticket.ID)
+	})
+}
+
+func TestSetServersEndsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t)
+		cfg := s.config()
+		cfg.MinBackoff = time.Hour
+		dial := cfg.Env.Dial
+		cfg.Env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "one:2181" {
+				return nil, errors.New("refused")
+			}
+			return dial(ctx, network, addr)
+		}
+		k := open(t, cfg)
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, k.SetServers([]string{"two:2181"}))
+		l, _ := s.serve(1, testTimeout)
+		defer finishWith(k, l)
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+func TestCancelledCallsAreTraced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t)
+		cfg := s.config()
+		var seen []Outcome
+		cfg.Trace = &Trace{Request: func(_ proto.Op, _, _ int, _ time.Duration, o Outcome, _ error) { seen = append(seen, o) }}
+		k := open(t, cfg)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := k.Do(ctx, setData("/a"))
+		require.NoError(t, err)
+		assert.Equal(t, []Outcome{NotSent}, seen)
+		_ = k.Close()
 	})
 }
 
@@ -207,7 +257,7 @@ func TestTraceAddsUp(t *testing.T) { // C163
 		assert.EqualValues(t, cs.Events, events)
 		assert.Equal(t, map[Outcome]int{Replied: 2, Rejected: 1, Unknown: 1}, outcomes)
 		assert.Equal(t, 2, attempts)
-		assert.Equal(t, 4, states, "connected, disconnected, connected, closed")
+		assert.Equal(t, 5, states, "connecting, connected, disconnected, connected, closed")
 		assert.Equal(t, []int{1, 0}, pending)
 		assert.Equal(t, 1, granted)
 		assert.Equal(t, 1, ended)

@@ -122,8 +122,8 @@ func (cx *connection) settle(h header, now int64) (entry, error) {
 		s.relativeZxid = h.zxid
 	}
 	s.counters.Replies++
-	proof := e.op == proto.OpSync || e.op.IsWrite()
-	s.clock.reply(e.sent, proof && h.code != proto.ErrNotReadOnly)
+	// A refusal proves nothing: some are given by stages of a follower that never ask the leader, throttling for one.
+	s.clock.reply(e.sent, h.code == 0 && (e.op == proto.OpSync || e.op.IsWrite()))
 	cx.useful.Store(true)
 	if err := s.overdueLocked(now); err != nil {
 		cx.fifo.unpop(e) // its caller learns of the end like all the others

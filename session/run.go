@@ -69,6 +69,7 @@ func (s *Session) sayGoodbye(cx *connection) {
 func (s *Session) look(cx *connection) time.Duration {
 	s.mu.Lock()
 	now := s.now()
+	cx.heard(now)
 	silent := cx.lastRead.Load() + s.clock.timeout*2/3
 	next := min(silent, s.clock.sessionEnd())
 	err := s.overdueLocked(now)
@@ -90,16 +91,9 @@ func (s *Session) look(cx *connection) time.Duration {
 			err = errNoProof
 		}
 	}
-	if s.holds.n > 0 {
-		next = min(next, now+int64(wakeful))
-	}
-	leaseOver := s.holds.n > 0 && now >= s.clock.leaseEnd(s.cfg.NoProof)
 	next = max(next, now+int64(time.Millisecond))
 	s.nextLook = next
 	s.mu.Unlock()
-	if leaseOver {
-		s.endHolds(ErrLeaseDeadline)
-	}
 	if err != nil {
 		cx.fail(err)
 	} else if work {
@@ -108,9 +102,17 @@ func (s *Session) look(cx *connection) time.Duration {
 	return time.Duration(next - now)
 }
 
-// wakeful is how often the clock is looked at while something is held: a machine that was suspended wakes up with its
-// timers where they were, and the lease deadline may be long past.
-const wakeful = time.Second
+// heard takes bytes of an unfinished frame into account, which the reader does not see: if there are more than at the last
+// look, something has come since then.
+func (cx *connection) heard(now int64) {
+	if n := cx.fc.Received(); n != cx.lookBytes {
+		if cx.lookAt > cx.lastRead.Load() {
+			cx.lastRead.Store(cx.lookAt)
+		}
+		cx.lookBytes = n
+	}
+	cx.lookAt = now
+}
 
 // pingLocked has a ping sent if nothing was written for long enough, and returns when to look again.
 func (cx *connection) pingLocked(now int64) (next int64, work bool) {
@@ -162,13 +164,15 @@ func (s *Session) detach(cx *connection) error {
 	}
 	flying := cx.fifo
 	cx.fifo = ring{}
+	after := s.counters
 	s.mu.Unlock()
 	if end != nil {
 		s.endHolds(end) // before any caller can act on the end
 		s.failFlying(flying, end)
 		return end
 	}
-	s.tell(told)
+	s.tell(told, "connected", time.Duration(s.now()-cx.began), "requests", after.Requests-cx.before.Requests,
+		"replies", after.Replies-cx.before.Replies, "events", after.Events-cx.before.Events)
 	s.turnHolds(Unsure)
 	s.failFlying(flying, ErrConnectionLoss)
 	return nil
@@ -264,13 +268,13 @@ func (s *Session) publishLocked(state State, server string, err error) Change {
 	return c
 }
 
-// tell logs and traces a change.
-func (s *Session) tell(c Change) {
+// tell logs and traces a change; attrs go to the log only.
+func (s *Session) tell(c Change, attrs ...any) {
 	if tr := s.cfg.Trace; tr != nil && tr.State != nil {
 		tr.State(c)
 	}
-	s.cfg.Logger.Info("zk: session "+c.State.String(), "generation", c.Generation,
-		"session", hexID(c.SessionID), "server", c.Server, "err", c.Err)
+	s.cfg.Logger.Info("zk: session "+c.State.String(), append(attrs, "generation", c.Generation,
+		"session", hexID(c.SessionID), "server", c.Server, "err", c.Err)...)
 }
 
 // hexID is a session id as the servers print it.

@@ -45,8 +45,7 @@ type Session struct {
 	holds        holdList
 	contenders   int
 	leaving      bool          // Detach: the session is not to be closed
-	draining     bool          // Shutdown: no hold is granted any more
-	empty        chan struct{} // closed when draining and nothing is held
+	empty        chan struct{} // for Shutdown: closed when nothing is held
 	refusals     int           // attempts in a row that a server closed without an answer
 	lastHop      int64         // when a connection was last given up for want of a proof
 	nextLook     int64         // when serve looks at its timers next
@@ -202,7 +201,7 @@ func (s *Session) refusalLocked() error {
 		return s.over
 	case s.closing:
 		return ErrClosed
-	case s.cfg.FailFast && s.cx == nil && s.id != 0:
+	case s.cfg.FailFast && s.cx == nil && s.connNo > 0:
 		return ErrDisconnected
 	}
 	return nil

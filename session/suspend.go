@@ -32,8 +32,8 @@ func (z *sleep) begin(suspended func() time.Duration, now time.Time) {
 func (z *sleep) since(now time.Time, mono int64) int64 {
 	lead := now.UnixNano() - z.wall - mono
 	if d := lead - z.drift.Load(); d > apart || d < -apart {
-		z.drift.Store(lead)
 		z.slept.Store(int64(z.suspended() - z.before))
+		z.drift.Store(lead) // only now: whoever sees it need not ask, and must see the answer
 	}
 	return z.slept.Load()
 }

@@ -48,6 +48,7 @@ var covered = map[string]string{
 	"C54":  "integration.TestFaults session.TestBackPressure session.TestZeroWindow",
 	"C55":  "session.TestZeroWindow",
 	"C56":  "session.TestRandomSchedules",
+	"C57":  "session.TestRefusedSyncIsNoProof",
 	"C58":  "integration.TestConformance zktest.TestConformance",
 	"C60":  "session.TestPings session.TestSlowHandshakeIsFollowedByAPing",
 	"C61":  "session.TestNotificationsDoNotStarvePings session.TestFloodOfNotifications",
