@@ -94,6 +94,7 @@ var covered = map[string]string{
 	"C112": "proto.TestMultiReplyRoundTrip integration.TestConformance zktest.TestConformance",
 	"C113": "proto.TestMultiReplyRoundTrip integration.TestConformance zktest.TestConformance",
 	"C114": "proto.TestCheckMulti integration.TestConformance zktest.TestConformance",
+	"C116": "integration.TestMultisDuringAChangeOfTheLeader",
 	"C117": "integration.TestConformance zktest.TestConformance",
 	"C118": "proto.TestPaths proto.TestSequentialPathsByDefinition integration.TestConformance zktest.TestConformance",
 	"C119": "integration.TestConformance zktest.TestConformance",
