@@ -106,8 +106,8 @@ func (s *Session) look(cx *connection) time.Duration {
 // look, something has come since then.
 func (cx *connection) heard(now int64) {
 	if n := cx.fc.Received(); n != cx.lookBytes {
-		if cx.lookAt > cx.lastRead.Load() {
-			cx.lastRead.Store(cx.lookAt)
+		if read := cx.lastRead.Load(); cx.lookAt > read {
+			cx.lastRead.CompareAndSwap(read, cx.lookAt) // unless the reader has just done better
 		}
 		cx.lookBytes = n
 	}
