@@ -47,14 +47,14 @@ func dialling(t *testing.T, z zone, servers []string, live string) (*script, *Ke
 	return s, open(t, cfg), &dialled
 }
 
-func TestAllAddressesOfANameAreTried(t *testing.T) { // C83: a black hole and a dead one come first
+func TestAllAddressesOfANameAreTried(t *testing.T) { // C83, F70: a black hole and a dead one come first, then one of IPv6
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		s, k, dialled := dialling(t, zone{"zk": {"10.0.0.9", "10.0.0.2", "10.0.0.3"}}, []string{"zk:2181"}, "10.0.0.3:2181")
+		s, k, dialled := dialling(t, zone{"zk": {"10.0.0.9", "10.0.0.2", "fd00::3"}}, []string{"zk:2181"}, "[fd00::3]:2181")
 		l, _ := s.serve(1, testTimeout)
 		defer finishWith(k, l)
 		synctest.Wait()
-		assert.Equal(t, []string{"10.0.0.9:2181", "10.0.0.2:2181", "10.0.0.3:2181"}, *dialled)
+		assert.Equal(t, []string{"10.0.0.9:2181", "10.0.0.2:2181", "[fd00::3]:2181"}, *dialled)
 		assert.LessOrEqual(t, time.Since(began), testTimeout/3, "the black hole had its share, not all of the attempt")
 	})
 }
