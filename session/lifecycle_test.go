@@ -263,3 +263,25 @@ func TestTraceAddsUp(t *testing.T) { // C163
 		assert.Equal(t, 1, ended)
 	})
 }
+
+// A process that is stopped after a reply was matched and before its caller was woken learns of its end first, too.
+func TestStopInTheMiddleOfABatch(t *testing.T) { // C66
+	synctest.Test(t, func(t *testing.T) {
+		var ss *Session
+		stop := &Trace{Request: func(_ proto.Op, _, _ int, _ time.Duration, o Outcome, _ error) {
+			if o == Replied {
+				ss.slept.slept.Store(int64(2 * testTimeout)) // the clock moves on between the two
+			}
+		}}
+		_, k, l := start(t, func(c *Config) { c.Trace = stop })
+		ss = k.Current()
+		g := exists("/a", nil)
+		require.NoError(t, ss.Submit(t.Context(), g))
+		l.reply(l.read(), 1, 0, stat)
+		<-g.done
+		o, err := g.Result(0)
+		assert.Equal(t, Unknown, o)
+		assert.ErrorIs(t, err, ErrSessionExpired)
+		_ = k.Close()
+	})
+}

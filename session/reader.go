@@ -42,6 +42,9 @@ const maxReady = 128
 // two reasons: callers that are woken together write together, and a consumer of a Queue sees everything that arrived
 // with the event that woke it (docs/locks.md D4b).
 func (cx *connection) flush() {
+	if len(cx.ready) > 0 && cx.overdue() {
+		cx.disown()
+	}
 	for i, g := range cx.ready {
 		cx.ready[i] = nil
 		g.release()
@@ -51,6 +54,26 @@ func (cx *connection) flush() {
 		q.flush()
 	}
 	cx.ready, cx.dirty = cx.ready[:0], cx.dirty[:0]
+}
+
+// overdue says whether the session has ended by its own clock since the replies were matched: the process may have been
+// stopped in between, and must learn of that before anything completes.
+func (cx *connection) overdue() bool {
+	s := cx.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.overdueLocked(s.now()) != nil
+}
+
+// disown ends the connection with the session, and takes back the replies that nobody has seen yet. What went to a Queue
+// needs no such care: a hold is granted by the lease clock.
+func (cx *connection) disown() {
+	for _, g := range cx.ready {
+		for i := range g.calls {
+			g.calls[i].outcome, g.calls[i].err = Unknown, ErrSessionExpired
+		}
+	}
+	cx.fail(ErrSessionExpired)
 }
 
 // header is a reply's header, decoded by hand on the hot path.
