@@ -20,8 +20,10 @@ DURATION ?= 10s
 FUZZTIME ?= 2000x
 # A test that hangs fails with its goroutines printed, before anybody's patience or a stage of .ci/run ends.
 TIMEOUT ?= 4m
+# The same for what runs on real servers, which takes half of it on a busy machine.
+SLOW ?= 8m
 
-.PHONY: test unit nested race soak portability portable-386 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download ci conformance conformance-real faults
+.PHONY: test unit nested race soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download servers ci conformance conformance-real captures faults
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
@@ -36,7 +38,7 @@ nested:
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	for module in $(NESTED); do \
 	  echo "module $$module"; \
-	  if (cd $$module && $(GO) test -v -count=1 -p 1 -timeout $(TIMEOUT) ./...) >"$$log" 2>&1; then \
+	  if (cd $$module && $(GO) test -v -count=1 -p 1 -timeout $(SLOW) ./...) >"$$log" 2>&1; then \
 	    grep -aE '^(ok|\?) |SKIPPED' "$$log"; \
 	  else \
 	    $(only_tables) "$$log"; exit 1; \
@@ -48,18 +50,23 @@ race:
 	$(GO) test -race -timeout $(TIMEOUT) ./...
 
 # Leaves the tables and what failed.
-CONFORMANCE := $(GO) test -count=1 -timeout $(TIMEOUT) -v
+CONFORMANCE := $(GO) test -count=1 -timeout $(SLOW) -v
 only_tables = grep -avE '^ *(=== (RUN|NAME|PAUSE|CONT)|--- (PASS|SKIP))'
 
-## conformance: the suite on zktest, in memory and over TCP; prints the tables of entries.
+## conformance: the suite on zktest, in memory as either of its versions, and over TCP; prints the tables of entries.
 conformance:
 	@$(CONFORMANCE) -run '^TestConformance' ./zktest | $(only_tables)
 
-## conformance-real: the suite on a real server, and a comparison of its answers with zktest's.
+## conformance-real: the suite on real servers, each version and an ensemble, and a comparison of their answers with zktest's.
 conformance-real:
 	@cd integration && $(CONFORMANCE) -run '^(TestConformance|TestSameAnswers)$$' . | $(only_tables)
 
-## faults: a client under load through the faults of real servers and of the network; prints a line for each.
+## captures: writes the golden exchanges of proto/testdata/captures anew, from real servers.
+captures:
+	@cd integration && $(CONFORMANCE) -run '^TestCaptures$$' . -args -captures.update | $(only_tables)
+
+## faults: a client under load through the faults of real servers and of the network; prints a line for each. ZK_VERSION=3.9
+## runs it on that version.
 faults:
 	@cd integration && $(CONFORMANCE) -run '^TestFaults$$' . | $(only_tables)
 
@@ -71,11 +78,16 @@ soak:
 	$(GO) test -race -count=1 -timeout 1h -run '^TestRandomSchedules$$' ./session -args -schedule.count=$(SCHEDULES)
 
 ## portability: 32 bits, other operating systems, the oldest Go that go.mod admits.
-portability: portable-386 portable-windows portable-darwin oldest-go
+portability: portable-32 portable-windows portable-darwin oldest-go
 
-# These packages count bytes and nanoseconds, where an int that is too small matters.
-portable-386:
-	CGO_ENABLED=0 GOARCH=386 $(GO) test -timeout $(TIMEOUT) ./jute ./proto ./conn ./session
+# These packages count bytes and nanoseconds, where an int that is too small matters. A kernel that runs no 32-bit x86 programs
+# leaves an emulated ARM (Debian: qemu-user-static), whose int is as small.
+portable-32:
+	@if .ci/runs386; then \
+	  echo "as 386"; CGO_ENABLED=0 GOARCH=386 $(GO) test -timeout $(TIMEOUT) ./jute ./proto ./conn ./session; \
+	else \
+	  echo "as arm, emulated"; CGO_ENABLED=0 GOARCH=arm $(GO) test -exec qemu-arm-static -timeout $(TIMEOUT) ./jute ./proto ./conn ./session; \
+	fi
 
 # The root module alone: the tests on real servers need signals that only Unix has.
 portable-%:
@@ -142,6 +154,10 @@ download:
 	@for module in . $(NESTED); do (cd $$module && $(GO) mod download); done
 	@$(GO) run $(STATICCHECK) -version
 	@GOTOOLCHAIN=$(OLDEST_GO) $(GO) version || echo "$(OLDEST_GO) cannot be had"
+
+## servers: fetches ZooKeeper 3.9 and Curator from Debian's next release into the user's cache folder, unless they are there.
+servers:
+	integration/zkserver/fetch
 
 ## ci: what runs before a change is taken.
 ci:

@@ -21,6 +21,10 @@ type (
 	Code = proto.Code
 	// PathError says what is wrong with a path. Nothing was sent.
 	PathError = proto.PathError
+	// TTLError says that the mode of a CreateTTL has no TTL, or that no server accepts the TTL. Nothing was sent.
+	TTLError = proto.TTLError
+	// WatcherType says which watches of a path are meant (docs/protocol.md section 11).
+	WatcherType = proto.WatcherType
 )
 
 // What the session tells.
@@ -41,7 +45,7 @@ type (
 	RequestTooLargeError = session.RequestTooLargeError
 )
 
-// The kinds of znodes. The two TTL modes are refused until there is an operation that carries a TTL.
+// The kinds of znodes. The two TTL modes are those of CreateTTL and CreateTTLOp; other operations refuse them.
 const (
 	ModePersistent              = proto.ModePersistent
 	ModeEphemeral               = proto.ModeEphemeral
@@ -62,8 +66,19 @@ const (
 	PermAll    = proto.PermAll
 )
 
-// The types of events that a one-shot watch delivers. EventNone comes with an Err: the watch has ended without a change.
+// The types of watches. The last two need servers of 3.9, which the option MinServer has to promise.
 const (
+	WatcherChildren            = proto.WatcherChildren
+	WatcherData                = proto.WatcherData
+	WatcherAny                 = proto.WatcherAny
+	WatcherPersistent          = proto.WatcherPersistent
+	WatcherPersistentRecursive = proto.WatcherPersistentRecursive
+)
+
+// The types of events. EventNone comes with an Err: a one-shot watch has ended without a change. EventGap is for a Watcher:
+// events may be missing at this place, because of a reconnect or a full EventBuffer.
+const (
+	EventGap                 = proto.EventGap
 	EventNone                = proto.EventNone
 	EventNodeCreated         = proto.EventNodeCreated
 	EventNodeDeleted         = proto.EventNodeDeleted
@@ -71,7 +86,9 @@ const (
 	EventNodeChildrenChanged = proto.EventNodeChildrenChanged
 )
 
-// The states. StateExpired is followed by StateConnecting of the next session, unless FinalExpiry was given.
+// The states. StateExpired comes when a server has said so, and also, without one, a session timeout after the last request that
+// was answered: whoever waited for a server's word would believe in locks that others have. It is followed by StateConnecting of
+// the next session, unless FinalExpiry was given.
 const (
 	StateConnecting        = session.StateConnecting
 	StateConnected         = session.StateConnected
@@ -91,16 +108,6 @@ const (
 
 // AnyVersion makes Set, Delete, SetACL and the ops of a Multi ignore the znode's version.
 const AnyVersion int32 = -1
-
-// WorldACL returns a new list that gives perms to everybody.
-func WorldACL(perms int32) []ACL { return proto.WorldACL(perms) }
-
-// CreatorACL returns a new list that gives perms to the identities which the creating client has added by Auth or AddAuth.
-// Servers answer ErrInvalidACL when it has none.
-func CreatorACL(perms int32) []ACL { return proto.CreatorACL(perms) }
-
-// DigestID returns the id of a user in scheme "digest", for an ACL entry. The credential for it is "user:password" in clear.
-func DigestID(user, password string) string { return proto.DigestID(user, password) }
 
 // ValidatePath returns a *PathError unless path is one that a server accepts (docs/protocol.md section 15). Every operation
 // checks its paths by itself.

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"runtime/debug"
 	"testing"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -38,6 +39,41 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A scan allocates nothing, however many names there are; 70,000 of this length are 4 MiB, as much as is received by default.
+func TestScanAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("allocations are not counted under the race detector; the same test without it counts them")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would take the client's memory for calls
+	for _, children := range []int{10, 16_000, 70_000} {
+		p := peer.New(peer.Options{Ahead: children})
+		defer p.Close()
+		addr, err := p.Listen() // over TCP, since memory that a connection in memory needs would count
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.Connect(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		ctx, names := t.Context(), 0
+		scan := func([]byte) bool { names++; return true }
+		round := func() {
+			names = 0
+			if _, err := c.ScanChildren(ctx, "/a", scan); err != nil || names != children {
+				t.Fatal(names, err)
+			}
+		}
+		for range 20 {
+			round()
+		}
+		if n := testing.AllocsPerRun(50, round); n > 0 {
+			t.Errorf("a scan of %d children allocates %v times", children, n)
+		}
 	}
 }
 

@@ -130,3 +130,68 @@ func TestChrootThatIsMissing(t *testing.T) {
 		equal(t, "exists", ok, false)
 	})
 }
+
+// The server's own tree is the same with every chroot, and what only looks like it is not.
+func TestChrootLeavesTheServersTreeAlone(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		for _, path := range []string{"/app", "/app/zookeeper", "/app/zookeeper/inner", "/app/zookeepers", "/zookeeper/quota/app"} {
+			create(t, srv, path, "data of "+path)
+		}
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		equal(t, "full path", c.FullPath("/zookeeper/config"), "/zookeeper/config")
+		for path, want := range map[string]string{
+			"/zookeeper/quota/app": "data of /zookeeper/quota/app", "/zookeepers": "data of /app/zookeepers", "/zookeeper/quota": "",
+		} {
+			data, _, err := c.Get(ctx, path)
+			must(t, err)
+			equal(t, "data of "+path, string(data), want)
+			res, err := c.MultiRead(ctx, client.GetOp(path))
+			must(t, err)
+			equal(t, "data of "+path, string(res[0].Data), want)
+			_, err = c.Multi(ctx, client.CheckOp(path, client.AnyVersion))
+			must(t, err)
+		}
+		_, ok, err := c.Exists(ctx, "/zookeeper/inner") // it has no name here
+		must(t, err)
+		equal(t, "exists", ok, false)
+
+		path, _, err := c.Create(ctx, "/zookeeper/quota/new", nil, client.ModePersistent, nil)
+		must(t, err)
+		equal(t, "path", path, "/zookeeper/quota/new")
+		path, _, err = c.Create(ctx, "/zookeeper/quota/s-", nil, client.ModePersistentSequential, nil)
+		must(t, err)
+		equal(t, "sequential path", path, "/zookeeper/quota/s-0000000002")
+		path, _, err = c.Create(ctx, "/zookeeper", nil, client.ModePersistentSequential, nil)
+		must(t, err)
+		equal(t, "path of another name", path, "/zookeeper0000000002")
+		equal(t, "it is below the chroot", srv.Exists("/app/zookeeper0000000002"), true)
+		res, err := c.Multi(ctx, client.CreateOp("/zookeeper/quota/multi", nil, client.ModePersistent, nil))
+		must(t, err)
+		equal(t, "path in a Multi", res[0].Path, "/zookeeper/quota/multi")
+
+		_, w, err := c.ExistsWatch(ctx, "/zookeeper/quota/app")
+		must(t, err)
+		must(t, srv.Set("/zookeeper/quota/app", nil))
+		ev, err := w.Wait(ctx)
+		must(t, err)
+		equal(t, "path of the event", ev.Path, "/zookeeper/quota/app")
+	})
+}
+
+// A chroot below the server's own tree is a chroot like any other.
+func TestChrootInTheServersTree(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/zookeeper/quota/app", "")
+		c, ctx := connectTo(t, srv, "zk/zookeeper/quota/app"), t.Context()
+		path, _, err := c.Create(ctx, "/a", []byte("x"), client.ModeEphemeralSequential, nil)
+		must(t, err)
+		equal(t, "path", path, "/a0000000000")
+		equal(t, "it exists", srv.Exists("/zookeeper/quota/app/a0000000000"), true)
+		_, ok, err := c.Exists(ctx, "/zookeeper/config")
+		must(t, err)
+		equal(t, "the configuration exists", ok, true)
+		paths, err := c.GetEphemerals(ctx, "/")
+		must(t, err)
+		equal(t, "ephemerals", paths, []string{"/a0000000000"})
+	})
+}

@@ -19,13 +19,21 @@ type Client struct {
 	chroot    string          // immutable; "" for none
 	acl       []ACL           // immutable: what creates use that are given none
 	sendLimit int             // immutable
+	events    int             // immutable: the EventBuffer of watchers
+	minServer Version         // immutable: what is promised of the servers
+	view      bool            // immutable: made by View, so the session is not its own
 
 	groups sync.Pool // of *Group: one-shot calls are groups of one
 }
 
 // Connect begins a session with one of the servers of connectString, "host:port,host:port/chroot", and returns when a server
-// has accepted it. Ports default to 2181, IPv6 addresses stand in brackets. With a chroot all paths of the client are below
-// it; the chroot itself is not created.
+// has accepted it. Ports default to 2181, IPv6 addresses stand in brackets.
+//
+// With a chroot all paths of the client are below it, those it is given and those it returns, in results, events and errors;
+// the chroot itself is not created, and without it operations fail with ErrNoNode. Excepted is the server's own tree:
+// /zookeeper and what is below it are the same znodes with every chroot. So a znode called zookeeper, directly below
+// the chroot, cannot be named; where it could appear in a result it has its name on the server. View makes further clients
+// with other chroots on the same session.
 //
 // ctx bounds the connecting only. If it ends first, the error matches ctx's error and holds a *ConnectError that tells, per
 // server, why it could not be used. Otherwise the error is a *ConnectStringError or *OptionError, or matches ErrAuthFailed.
@@ -75,7 +83,7 @@ func configure(connectString string, opts []Option) (*Client, session.Config, er
 		return nil, session.Config{}, err
 	}
 	o.cfg.Servers = servers
-	return &Client{chroot: chroot, acl: o.acl, sendLimit: o.cfg.SendLimit}, o.cfg, nil
+	return &Client{chroot: chroot, acl: o.acl, sendLimit: o.cfg.SendLimit, events: o.events, minServer: o.minServer}, o.cfg, nil
 }
 
 // open begins the first session.
@@ -143,11 +151,15 @@ func (c *Client) usable() bool { return c != nil && c.keep != nil }
 // Close ends the session, and with it its ephemeral znodes and locks; leases end first, with cause ErrClosed. Requests that
 // are queued fail as not sent, requests in flight with an unknown outcome, both matching ErrClosed, and so does every later
 // one. Watches end with that error. Close waits for the server's answer for CloseBound at most and returns an error that
-// matches ErrCloseUnconfirmed when there was none, or no connection to ask by: then the session stays until it expires. It may be called any number of times, from any goroutine; every call
-// returns when all is over, with the same result.
+// matches ErrCloseUnconfirmed when there was none, or no connection to ask by: then the session stays until it
+// expires. It may be called any number of times, from any goroutine; every call returns when all is over, with the same
+// result. Close of a View does nothing and returns nil.
 func (c *Client) Close() error {
-	if !c.usable() {
+	switch {
+	case !c.usable():
 		return &Error{Op: "close", Err: ErrZeroValue, Outcome: session.NotSent}
+	case c.view:
+		return nil
 	}
 	if err := c.keep.Close(); err != nil {
 		return &Error{Op: "close", Err: err, Outcome: session.Unknown, write: true}

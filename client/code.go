@@ -23,6 +23,10 @@ const (
 	ErrBadArguments             = proto.ErrBadArguments             // path, mode or TTL that the server does not take
 	ErrMarshalling              = proto.ErrMarshalling              // the server could not read the request
 	ErrUnimplemented            = proto.ErrUnimplemented            // the server does not know the operation, or it is off
+	ErrReconfigDisabled         = proto.ErrReconfigDisabled         // the servers are not configured for Reconfig
+	ErrReconfigInProgress       = proto.ErrReconfigInProgress       // another Reconfig is running
+	ErrNewConfigNoQuorum        = proto.ErrNewConfigNoQuorum        // no quorum of the new members is connected and in sync
+	ErrNoWatcher                = proto.ErrNoWatcher                // the connection has no such watch
 	ErrRuntimeInconsistency     = proto.ErrRuntimeInconsistency     // in a failed Multi: this op was not reached
 	ErrSessionMoved             = proto.ErrSessionMoved             // another server has the session
 	ErrSessionClosedRequireSASL = proto.ErrSessionClosedRequireSASL // the server wants an authentication first
@@ -51,7 +55,7 @@ var (
 
 // Mistakes in the use of this package, for errors.Is. Nothing was sent.
 var (
-	// ErrZeroValue says that the Client, Group, Watch, call or Op was nil or was not made by this package.
+	// ErrZeroValue says that the Client, Group, Watch, call, Op or ReadOp was nil or was not made by this package.
 	ErrZeroValue = errors.New("nil or zero value")
 	// ErrNilContext says that the context was nil.
 	ErrNilContext = errors.New("nil context")
@@ -65,6 +69,12 @@ var (
 	ErrGroupRefused = errors.New("not sent, since another request of the group cannot be")
 	// ErrForeignGuard says that a guard was used through another client, or another chroot, than the one it was made by.
 	ErrForeignGuard = errors.New("guard made by another client or chroot")
+	// ErrView says that the session is not this client's to give away, since it is a View.
+	ErrView = errors.New("the session belongs to the client that the view was made of")
+	// ErrWatcherType says that there is no such type of watches.
+	ErrWatcherType = errors.New("no type of watches")
+	// ErrProtected says that a tree is not one to be deleted as a whole: the root, or the server's own.
+	ErrProtected = errors.New("not to be deleted as a whole")
 	// ErrWatchClosed is the end of a Watch by its Close.
 	ErrWatchClosed = errors.New("watch closed")
 )

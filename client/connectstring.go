@@ -37,6 +37,9 @@ func parseConnectString(s string) (servers []string, chroot string, err error) {
 	if chroot == "/" {
 		chroot = ""
 	}
+	if i := strings.IndexByte(chroot, ','); i >= 0 && strings.Contains(chroot[i:], ":") {
+		return nil, "", &ConnectStringError{Part: chroot, Reason: "servers behind the chroot, which stands once, at the end"}
+	}
 	if chroot != "" {
 		if err := proto.ValidatePath(chroot); err != nil {
 			return nil, "", &ConnectStringError{Part: chroot, Reason: "chroot is no path: " + err.Error(), err: err}

@@ -76,10 +76,10 @@ func anyError(err error, f func(*Error) bool) bool {
 	return false
 }
 
-// MultiError says which op made a Multi fail. Nothing of the Multi was applied.
+// MultiError says which op made a Multi fail, or a MultiRead unfit to be sent. Nothing of the Multi was applied.
 type MultiError struct {
 	Index   int        // of the op that failed
-	Op      string     // "create", "set", "delete" or "check"
+	Op      string     // "create", "set", "delete" or "check"; of a MultiRead "get" or "children"
 	Path    string     // of that op, as the caller gave it
 	Err     error      // why: a Code if the server refused it, or what this package found wrong before sending
 	Results []OpResult // of all ops, as the server sent them; nil if nothing was sent

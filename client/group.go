@@ -23,7 +23,7 @@ type Group struct {
 	at    *session.Session // the one that Submit gave it to
 	g     *session.Group   // nil until needed, and after one was left to the session
 	calls []groupCall
-	ops   []multiPart // of all multis in calls
+	ops   []multiPart // of all multis and multiReads in calls
 	round uint64      // of the handles
 	sent  bool        // Do or Submit was called: the next request begins a new round
 	bad   bool        // one of calls cannot be sent
@@ -41,7 +41,8 @@ type groupCall struct {
 	index int        // in the session's group; -1 when there is nothing to send
 	err   error      // why the request cannot be sent
 	multi *multiDone // multi: the result, decoded on demand
-	parts [2]int     // multi: its part of the group's ops
+	reads *readsDone // multiRead: the same
+	parts [2]int     // multi and multiRead: their part of the group's ops
 }
 
 // call is a handle: it finds a request of a Group as long as the Group is in the same round.
@@ -202,7 +203,7 @@ func (g *Group) Delete(path string, version int32) DeleteCall {
 // Create adds the creation of a znode. data and acl are encoded at once: the caller may reuse them. See Client.Create.
 func (g *Group) Create(path string, data []byte, mode CreateMode, acl []ACL) CreateCall {
 	op := mode.Op()
-	c, ok := g.add(op, path, checkCreate(path, mode))
+	c, ok := g.add(op, path, g.allowed(op, checkCreate(path, mode)))
 	if ok {
 		if acl == nil {
 			acl = g.cl.acl

@@ -17,23 +17,28 @@ type Secret = session.Secret
 type Trace = session.Trace
 
 // Shutdown waits until every lease has been released, grants no new one meanwhile, and closes. If ctx ends first it closes
-// at once, and the error matches ctx's.
+// at once, and the error matches ctx's. Shutdown of a View does nothing and returns nil.
 func (c *Client) Shutdown(ctx context.Context) error {
 	switch {
 	case !c.usable():
 		return &Error{Op: "shutdown", Err: ErrZeroValue, Outcome: session.NotSent}
 	case ctx == nil:
 		return &Error{Op: "shutdown", Err: ErrNilContext, Outcome: session.NotSent}
+	case c.view:
+		return nil
 	}
 	return c.keep.Shutdown(ctx)
 }
 
 // Detach ends the client but not its session: ephemeral znodes stay until the session timeout has passed, or for as long as
 // a client goes on with the session by the option Attach. Leases end first. The error says why there is no session to go on
-// with; the client has ended in any case.
+// with; the client has ended in any case. A View cannot be detached: the error matches ErrView, and nothing happens.
 func (c *Client) Detach() (Ticket, error) {
-	if !c.usable() {
+	switch {
+	case !c.usable():
 		return Ticket{}, &Error{Op: "detach", Err: ErrZeroValue, Outcome: session.NotSent}
+	case c.view:
+		return Ticket{}, &Error{Op: "detach", Err: ErrView, Outcome: session.NotSent}
 	}
 	return c.keep.Detach()
 }

@@ -1,12 +1,14 @@
 package client
 
 import (
+	"errors"
+
 	"github.com/lockkeeper/lockkeeper/proto"
 	"github.com/lockkeeper/lockkeeper/session"
 )
 
-// Op is one operation of a Multi. It is made by CreateOp, SetOp, DeleteOp, CheckOp and Client.GuardOp; a zero Op makes the
-// Multi fail. It keeps the slices that it was made from until the Multi is sent.
+// Op is one operation of a Multi. It is made by CreateOp, CreateTTLOp, SetOp, DeleteOp, CheckOp and Client.GuardOp; a zero
+// Op makes the Multi fail. It keeps the slices that it was made from until the Multi is sent.
 type Op struct {
 	op      proto.Op
 	path    string
@@ -14,6 +16,8 @@ type Op struct {
 	acl     []ACL
 	mode    CreateMode
 	version int32
+	timed   bool            // made by CreateTTLOp
+	ttl     int64           // of such a one, in milliseconds
 	maker   *session.Keeper // of a guard: whose path it is; nil for everybody's
 	chroot  string          // of a guard
 }
@@ -95,15 +99,23 @@ func (o *Op) check(c *Client) error {
 		return ErrZeroValue
 	case o.maker != nil && (o.maker != c.keep || o.chroot != c.chroot):
 		return ErrForeignGuard
+	case o.timed:
+		if err := checkCreateTTL(o.path, o.mode, o.ttl); err != nil {
+			return err
+		}
 	case o.op.IsCreate():
-		return checkCreate(o.path, o.mode)
+		if err := checkCreate(o.path, o.mode); err != nil {
+			return err
+		}
+	default:
+		return proto.ValidatePath(o.path)
 	}
-	return proto.ValidatePath(o.path)
+	return c.needs(o.op)
 }
 
 // appendTo appends the op's header and record (docs/protocol.md section 10).
 func (o *Op) appendTo(b []byte, c *Client) []byte {
-	h := proto.MultiHeader{Type: int32(o.op), Err: -1}
+	h, start := proto.MultiHeader{Type: int32(o.op), Err: -1}, len(b)
 	b = h.AppendTo(b)
 	switch o.op {
 	case proto.OpSetData:
@@ -115,7 +127,16 @@ func (o *Op) appendTo(b []byte, c *Client) []byte {
 	if acl == nil {
 		acl = c.acl
 	}
-	return proto.AppendCreate(b, c.chroot, o.path, o.data, acl, o.mode)
+	if o.op != proto.OpCreateTTL {
+		return proto.AppendCreate(b, c.chroot, o.path, o.data, acl, o.mode)
+	}
+	req := proto.CreateTTLRequest{Path: o.path, Data: o.data, ACL: acl, Flags: int32(o.mode), TTL: o.ttl}
+	b, err := proto.AppendCreateTTL(b, c.chroot, &req)
+	if err != nil { // check has refused it before; if not, a header that no multi can have makes the server refuse the whole
+		h.Type = int32(proto.OpError)
+		b = h.AppendTo(b[:start])
+	}
+	return b
 }
 
 // MultiCall is the handle of a Multi in a Group.
@@ -139,12 +160,9 @@ func (h MultiCall) Results() ([]OpResult, error) {
 // decodeMulti reads the answer to a multi. Its header shows no error when the multi has failed: the entries do.
 func (g *Group) decodeMulti(gc *groupCall, r *proto.Reader) *multiDone {
 	parts := g.ops[gc.parts[0]:gc.parts[1]]
-	entries := proto.ReadMultiReply(r, make([]proto.MultiResult, 0, len(parts)))
-	if err := r.Err(); err != nil {
+	entries, err := readResults(r, len(parts))
+	if err != nil {
 		return &multiDone{err: gc.malformed(err)}
-	}
-	if len(entries) != len(parts) {
-		return &multiDone{err: gc.malformed(&ReplyError{"another number of results than ops"})}
 	}
 	results := make([]OpResult, len(parts))
 	for i := range entries {
@@ -161,6 +179,16 @@ func (g *Group) decodeMulti(gc *groupCall, r *proto.Reader) *multiDone {
 		}
 	}
 	return &multiDone{results: results}
+}
+
+// readResults reads the entries of an answer, one for each op.
+func readResults(r *proto.Reader, ops int) ([]proto.MultiResult, error) {
+	entries := proto.ReadMultiReplyTo(r, ops)
+	err := r.Err()
+	if errors.Is(err, proto.ErrTooManyResults) || err == nil && len(entries) != ops {
+		err = &ReplyError{"another number of results than ops"}
+	}
+	return entries, err
 }
 
 func (p *multiPart) result(e *proto.MultiResult, chroot string) OpResult {

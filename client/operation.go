@@ -5,7 +5,7 @@ import "context"
 // Create creates a znode and returns its path, which differs from the given one for sequential modes, and its Stat. data may be
 // nil, which ZooKeeper keeps apart from empty. acl nil means the client's DefaultACL; an empty list is refused by the server.
 // data and acl are not kept. The parent must exist, else the error matches ErrNoNode. For sequential modes the path may end
-// in a slash: the name is then the number alone. A TTL mode gives a *ModeError. (ZooKeeper.create with Stat in Java:
+// in a slash: the name is then the number alone. A TTL mode gives a *ModeError: see CreateTTL. (ZooKeeper.create with Stat in Java:
 // docs/protocol.md section 8.)
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode CreateMode, acl []ACL) (string, Stat, error) {
 	g, err := c.take("create", path)

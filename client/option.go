@@ -22,8 +22,11 @@ type Option interface {
 
 // options is what the options have made of the defaults.
 type options struct {
-	cfg session.Config
-	acl []ACL
+	cfg    session.Config
+	acl    []ACL
+	events int // EventBuffer
+
+	minServer Version
 }
 
 type option func(o *options) *OptionError
@@ -40,7 +43,7 @@ func (e *OptionError) Error() string { return "option " + e.Option + ": " + e.Re
 
 // collect applies opts to the defaults.
 func collect(opts []Option) (*options, error) {
-	o := &options{acl: WorldACL(PermAll)}
+	o := &options{acl: WorldACL(PermAll), events: DefaultEventBuffer, minServer: defaultServer()}
 	o.cfg.SendLimit = session.DefaultSendLimit
 	for i, opt := range opts {
 		if opt == nil {
@@ -70,8 +73,19 @@ func SessionTimeout(d time.Duration) Option {
 	})
 }
 
-// TLS makes every connection a TLS connection; there is no fall-back to a plain one. tc is cloned for each connection. A
-// zero MinVersion becomes TLS 1.2, an empty ServerName the host of the connect string.
+// TLS makes every connection a TLS connection; there is no fall-back to a plain one. The servers' ports are those of
+// secureClientPort. A zero MinVersion becomes TLS 1.2. With an empty ServerName each server must have a certificate for its own
+// host as the connect string names it, whatever addresses the host resolves to; a ServerName stands for all servers.
+//
+// With a client certificate the server gives the connection the identity x509 with the certificate's subject (X509ACL). A
+// server that does not accept the certificate, or misses one, gives no answer of its own: the attempt fails in the TLS
+// handshake, or with TLS 1.3 in the one behind it, and the client goes on trying.
+//
+// tc is cloned for each connection and must not be changed. What is renewed while the program runs comes from its hooks, which
+// are called for each connection, on the session's goroutine, and should not block: GetClientCertificate returns the newest
+// certificate; VerifyConnection, with InsecureSkipVerify, replaces verification by fixed RootCAs, and must do all of it then:
+// chain, name and time. The name to verify is ConnectionState.ServerName, which crypto/tls leaves empty when the host is an IP
+// address. A connection that exists is not touched by a renewal.
 func TLS(tc *tls.Config) Option {
 	return option(func(o *options) *OptionError {
 		o.cfg.TLS = tc
@@ -107,7 +121,8 @@ func Rand(f func() uint64) Option {
 	})
 }
 
-// Logger logs state changes and failed connection attempts to l; nil logs nothing. Its handler runs on the goroutines of the
+// Logger logs state changes and failed connection attempts to l, and once in the client's life that credentials go over a
+// connection without TLS that leaves the machine; nil logs nothing. Its handler runs on the goroutines of the
 // session and should not block.
 func Logger(l *slog.Logger) Option {
 	return option(func(o *options) *OptionError {
@@ -150,7 +165,8 @@ func InFlight(calls, bytes int) Option {
 }
 
 // Auth adds a credential that every connection begins with, such as scheme "digest" and "user:password" (docs/protocol.md
-// section 13.1). auth is copied. Connect then also waits until a server has accepted the credentials.
+// section 13.1). auth is copied. Without TLS it travels in clear; see Logger. Connect then also waits until a server has
+// accepted the credentials.
 func Auth(scheme string, auth []byte) Option {
 	auth = cloneBytes(auth)
 	return option(func(o *options) *OptionError {

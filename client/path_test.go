@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
 	"github.com/lockkeeper/lockkeeper/zktest"
@@ -39,6 +40,34 @@ func operations(c *client.Client, path string) map[string]func(ctx context.Conte
 	return map[string]func(ctx context.Context) error{
 		"create": func(ctx context.Context) error {
 			_, _, err := c.Create(ctx, path, nil, client.ModePersistent, nil)
+			return err
+		},
+		"createTTL": func(ctx context.Context) error {
+			_, _, err := c.CreateTTL(ctx, path, nil, client.ModePersistentTTL, time.Second, nil)
+			return err
+		},
+		"createAll": func(ctx context.Context) error {
+			_, _, err := c.CreateAll(ctx, path, nil, client.ModePersistent, nil)
+			return err
+		},
+		"createOrSet": func(ctx context.Context) error { _, _, err := c.CreateOrSet(ctx, path, nil, nil); return err },
+		"createProtected": func(ctx context.Context) error {
+			_, _, err := c.CreateProtected(ctx, path, nil, client.ModePersistent, nil)
+			return err
+		},
+		"deleteAll": func(ctx context.Context) error { return c.DeleteAll(ctx, path) },
+		"walk": func(ctx context.Context) error {
+			for _, err := range c.Walk(ctx, path) {
+				return err
+			}
+			return nil
+		},
+		"scanChildren":         func(ctx context.Context) error { _, err := c.ScanChildren(ctx, path, nil); return err },
+		"multiRead":            func(ctx context.Context) error { _, err := c.MultiRead(ctx, client.GetOp(path)); return err },
+		"getEphemerals":        func(ctx context.Context) error { _, err := c.GetEphemerals(ctx, path); return err },
+		"getAllChildrenNumber": func(ctx context.Context) error { _, err := c.GetAllChildrenNumber(ctx, path); return err },
+		"checkWatches": func(ctx context.Context) error {
+			_, err := c.CheckWatches(ctx, path, client.WatcherAny)
 			return err
 		},
 		"get":      func(ctx context.Context) error { _, _, err := c.Get(ctx, path); return err },

@@ -16,7 +16,7 @@ func opName(op proto.Op) string {
 		return "get"
 	case proto.OpSetData:
 		return "set"
-	case proto.OpGetChildren2:
+	case proto.OpGetChildren, proto.OpGetChildren2:
 		return "children"
 	}
 	return op.String()
@@ -80,13 +80,16 @@ func (g *Group) body(gc *groupCall) []byte {
 }
 
 // missing reports whether a server answered ErrNoNode.
-func (c call) missing() bool {
+func (c call) missing() bool { return c.rejectedWith(ErrNoNode) }
+
+// rejectedWith reports whether a server answered with this code.
+func (c call) rejectedWith(code Code) bool {
 	gc, err := c.find()
 	if err != nil {
 		return false
 	}
 	_, err = c.g.outcome(gc)
-	return err == error(ErrNoNode) // the code itself, as the session passes it on
+	return err == error(code) // the code itself, as the session passes it on
 }
 
 // err returns the error of a request whose reply has no body, or one that does not matter.
@@ -131,33 +134,52 @@ func (g *Group) verify(i int) error {
 	c := call{g, i, g.round}
 	gc, r, err := c.reply()
 	if err != nil {
-		if gc.op == proto.OpExists && c.missing() {
+		if gc.op == proto.OpExists && c.missing() || gc.op == proto.OpCheckWatches && c.rejectedWith(proto.ErrNoWatcher) {
 			return nil
 		}
 		return err
 	}
+	if err = g.decodes(c, gc, &r); err == nil {
+		err = r.Err()
+	}
+	if _, ok := err.(*Error); err == nil || ok {
+		return err
+	}
+	return gc.malformed(err)
+}
+
+// decodes reads over the body of a reply as far as its handle will; what is wrong shows in r, or is returned.
+func (g *Group) decodes(c call, gc *groupCall, r *proto.Reader) error {
 	switch gc.op {
 	case proto.OpExists, proto.OpSetData, proto.OpSetACL:
 		r.Skip(proto.StatSize)
-	case proto.OpGetData:
+	case proto.OpGetData, proto.OpReconfig:
 		r.Buffer()
 		r.Skip(proto.StatSize)
-	case proto.OpCreate2, proto.OpCreateContainer:
+	case proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
 		r.StringBytes()
 		r.Skip(proto.StatSize)
 	case proto.OpGetChildren2:
-		s := proto.NewChildScanner(g.body(gc))
+		s := proto.NewChildScanner(r.Rest())
 		s.Stat()
-		err = s.Err()
+		return s.Err()
+	case proto.OpGetEphemerals:
+		s := proto.NewChildScanner(r.Rest())
+		for _, ok := s.Next(); ok; _, ok = s.Next() {
+			continue
+		}
+		return s.Err()
+	case proto.OpGetAllChildrenNumber:
+		r.Skip(4)
+	case proto.OpWhoAmI:
+		var rep proto.WhoAmIResponse
+		rep.ReadFrom(r)
 	case proto.OpMulti:
 		_, err := MultiCall{c}.Results()
 		return err
-	}
-	if err == nil {
-		err = r.Err()
-	}
-	if err != nil {
-		return gc.malformed(err)
+	case proto.OpMultiRead:
+		_, err := MultiReadCall{c}.Results()
+		return err
 	}
 	return nil
 }

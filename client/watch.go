@@ -8,12 +8,12 @@ import (
 	"github.com/lockkeeper/lockkeeper/session"
 )
 
-// Event is what a Watch delivers.
+// Event is what a Watch and a Watcher deliver.
 type Event struct {
-	Type EventType // EventNone when the watch ended without a change: then Err is set
-	Path string    // the path that the watch was set on
+	Type EventType // EventNone when a Watch ended without a change: then Err is set
+	Path string    // where it happened; for a Watch the path that it was set on
 	Zxid int64     // of the change, from servers of 3.9 on; -1 otherwise
-	Err  error     // why the watch ended without a change: session expired, client closed, ErrWatchClosed
+	Err  error     // why a Watch ended without a change: session expired, client closed, ErrWatchClosed
 }
 
 // Node is a znode as it was when a watch was set on it.
@@ -112,9 +112,9 @@ func (w *Watch) failed(err error) error {
 	return &Error{Op: "watch", Path: w.path, Err: err, Outcome: session.NotSent}
 }
 
-// Close ends the watch, with ErrWatchClosed unless it has ended already, and frees what the client keeps for it. The server
-// keeps its own registration until the znode changes, or the connection ends; its notification is then ignored. Close does
-// not block and may be called any number of times.
+// Close ends the watch, with ErrWatchClosed unless it has ended already, and frees what the client keeps for it. The server's
+// own registration is removed too (removeWatches) when no other watch of this session needs it; while disconnected it is simply
+// not set again. Close does not block and may be called any number of times.
 func (w *Watch) Close() {
 	if w == nil || w.done == nil {
 		return
@@ -168,6 +168,16 @@ func (c *Client) ChildrenWatch(ctx context.Context, path string) (Listing, *Watc
 	return Listing{Names: names, Stat: st}, w, err
 }
 
+// ConfigWatch is GetConfig with a watch for the next change of the ensemble's configuration. The event's path is
+// /zookeeper/config with every chroot.
+func (c *Client) ConfigWatch(ctx context.Context) (Config, *Watch, error) {
+	node, w, err := c.GetWatch(ctx, proto.ConfigPath)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	return parseConfig(node.Data), w, nil
+}
+
 // armed sends the request that add builds, with a watch. A session that is over before it accepts the request is replaced
 // by the next one, as for other operations; the watch belongs to the session that accepted it.
 func (c *Client) armed(ctx context.Context, op, path string, kind session.WatchKind, add func(*Group, *session.Watch)) (*Group, *Watch, error) {
@@ -177,7 +187,7 @@ func (c *Client) armed(ctx context.Context, op, path string, kind session.WatchK
 	}
 	for {
 		w := &Watch{ss: c.keep.Current(), path: path, done: make(chan struct{})}
-		w.reg = session.Watch{Kind: kind, Path: proto.JoinChroot(c.chroot, path), Sink: (*watchSink)(w)}
+		w.reg = session.Watch{Kind: kind, Path: proto.JoinChroot(c.chroot, path), Sink: (*watchSink)(w), Tidy: true}
 		g.ss = w.ss
 		add(g, &w.reg)
 		g.run(ctx)

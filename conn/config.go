@@ -34,7 +34,7 @@ type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 type Config struct {
 	// TLS makes Dial speak TLS, and never anything else: there is no fall-back to a plain connection. It is cloned. Without
 	// a ServerName, Config.ServerName or the host that is dialled is verified; a zero MinVersion becomes TLS 1.2. Client
-	// certificates are those of the tls.Config. New ignores it.
+	// certificates are those of the tls.Config, whose hooks are called for each connection. New ignores it.
 	TLS *tls.Config
 	// ServerName, when set, is the name that the server's certificate must have, unless TLS names one itself.
 	ServerName string

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"crypto/tls"
 	"net"
 	"sync/atomic"
 	"time"
@@ -71,6 +72,13 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.nc.SetReadDeadline(
 // SetWriteDeadline makes WriteBatch fail with an error that matches os.ErrDeadlineExceeded when it has to wait after t; the
 // zero time means never.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.nc.SetWriteDeadline(t) }
+
+// Encrypted reports whether the connection is a TLS one: made by Dial with Config.TLS, or a *tls.Conn, or what has its method
+// ConnectionState, that came from Config.Dial or was given to New. What a dialer encrypts in another way it does not know.
+func (c *Conn) Encrypted() bool {
+	_, ok := c.nc.(interface{ ConnectionState() tls.ConnectionState })
+	return ok
+}
 
 // Close closes the connection and makes blocked calls return. Over TLS it says good-bye first, unless a WriteBatch is
 // blocked; crypto/tls gives that five seconds if the peer has stopped reading and the buffers are full to the last byte.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"syscall"
 
 	"github.com/lockkeeper/lockkeeper/proto"
 )
@@ -11,8 +12,8 @@ import (
 // Causes of a HandshakeError, found with errors.Is.
 var (
 	// ErrRefused says that the server has not given us a session now and may do so later, or another may: it closed before
-	// the answer (not serving, throttling, our last zxid is ahead of it, read-only and we did not ask for that), or it
-	// answered a request for a new session with none. It never means that a session has expired.
+	// the answer (not serving, throttling, too many connections of our address, our last zxid is ahead of it, read-only and we
+	// did not ask for that), or it answered a request for a new session with none. It never means that a session has expired.
 	ErrRefused = errors.New("server refused the connection")
 	// ErrExpired says that the server does not know the session of the request, or not with that password: the session is
 	// over (docs/protocol.md section 4).
@@ -31,6 +32,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	if e.Op == "tls" {
+		return e.Addr + ": TLS handshake: " + e.Err.Error() + tlsFailureHint(e.Err)
+	}
 	if _, ok := e.Err.(*net.OpError); ok { // its text names the operation
 		return e.Addr + ": " + e.Err.Error()
 	}
@@ -40,12 +44,20 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is makes a dial that the peer has accepted and reset match ErrRefused. A server with too many connections of our address
+// (maxClientCnxns) closes the next one at once, and whether connect or the handshake finds that out is a matter of chance.
+func (e *Error) Is(target error) bool {
+	return target == ErrRefused && e.Op == "dial" && (errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE))
+}
+
 // HandshakeError is an attempt that gave no session. Which kind it is, errors.Is and errors.As tell: ErrRefused, ErrExpired,
 // ErrWrongSession, *RefusedError, *FrameError, *jute.DecodeError for an answer that is too short, or the context's error.
 type HandshakeError struct {
 	Addr  string // the server, as it was dialled
 	Err   error  // the kind
 	Cause error  // what lies behind it, for instance the error of the read that found the connection closed; may be nil
+
+	hint string // what a close without a word may mean beside that; part of the text
 }
 
 func (e *HandshakeError) Error() string {
@@ -56,7 +68,7 @@ func (e *HandshakeError) Error() string {
 		s += e.Err.Error()
 	}
 	if e.Cause != nil {
-		s += " (" + e.Cause.Error() + ")"
+		s += " (" + e.Cause.Error() + e.hint + ")"
 	}
 	return s
 }

@@ -66,7 +66,7 @@ func (c *Conn) refused(err error) error {
 	case errors.Is(err, net.ErrClosed), isTimeout(err):
 		return &HandshakeError{Addr: c.addr, Err: cause(err)}
 	}
-	return &HandshakeError{Addr: c.addr, Err: ErrRefused, Cause: cause(err)}
+	return &HandshakeError{Addr: c.addr, Err: ErrRefused, Cause: cause(err), hint: c.closeHint(err)}
 }
 
 // isTimeout reports whether err comes from a deadline, ours or the operating system's.

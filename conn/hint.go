@@ -2,7 +2,10 @@ package conn
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"strconv"
+	"syscall"
 )
 
 // hintBytes is how much of the peer's text a hint shows.
@@ -39,6 +42,33 @@ func tlsHint(b []byte) string {
 		return s + " (" + tls.AlertError(b[6]).Error() + ")"
 	}
 	return s
+}
+
+// tlsFailureHint says what else the error of a TLS handshake may mean. A server that expects frames reads the beginning of
+// the handshake as a length that cannot be, and closes.
+func tlsFailureHint(err error) string {
+	var record tls.RecordHeaderError
+	if closed(err) || errors.As(err, &record) {
+		return "; the port may be one without TLS"
+	}
+	return ""
+}
+
+// closeHint says what else it may mean that the server closed before its answer, with err. A server that expects TLS does so
+// to a plain connection, and one that expects a certificate may do so where it has got none that it accepts.
+func (c *Conn) closeHint(err error) string {
+	switch {
+	case !closed(err) || c.started || c.have() > 0:
+		return ""
+	case c.Encrypted():
+		return "; or it wants another client certificate"
+	}
+	return "; or the port is one for TLS"
+}
+
+// closed reports whether err says that the peer has closed or reset the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // text returns the beginning of b that is text, at most hintBytes.

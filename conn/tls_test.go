@@ -162,6 +162,7 @@ func TestTLSMismatch(t *testing.T) {
 	var e *conn.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, "tls", e.Op)
+	assert.Contains(t, err.Error(), "without TLS")
 	var fe *conn.FrameError
 	require.ErrorAs(t, <-done, &fe)
 	assert.Contains(t, fe.Hint, "TLS")
@@ -170,7 +171,46 @@ func TestTLSMismatch(t *testing.T) {
 	_, err = attempt(t, addr, nil)
 	require.Error(t, err)
 	assert.True(t, errors.Is(err, conn.ErrRefused) || errors.As(err, &fe), "%v", err)
+	assert.Contains(t, err.Error(), "TLS")
 	assert.Error(t, <-done)
+}
+
+// A server that closes without a word could be several things, and the text names the one that a mistake in a configuration
+// explains.
+func TestCloseHints(t *testing.T) {
+	cert, pool := certificate(t, "zk1.example")
+	secure := &conn.Config{ServerName: "zk1.example", TLS: &tls.Config{RootCAs: pool}}
+	for name, tc := range map[string]struct {
+		cfg  *conn.Config
+		say  []byte
+		want string
+	}{
+		"plain":               {&conn.Config{}, nil, "; or the port is one for TLS)"},
+		"TLS":                 {secure, nil, "; or it wants another client certificate)"},
+		"plain, mid-sentence": {&conn.Config{}, []byte{0, 0}, "(unexpected EOF)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := memnet.Pipe()
+			go func() { // ends when the request has come and the connection is closed
+				if tc.cfg.TLS != nil {
+					b = tls.Server(b, &tls.Config{Certificates: []tls.Certificate{cert}})
+				}
+				defer b.Close()
+				if _, _, err := conn.New(b, nil).ReadConnectRequest(); err == nil {
+					b.Write(tc.say)
+				}
+			}()
+			cfg := *tc.cfg
+			cfg.Dial = func(context.Context, string, string) (net.Conn, error) { return a, nil }
+			fc, err := conn.Dial(t.Context(), "zk1:2181", &cfg)
+			require.NoError(t, err)
+			defer fc.Close()
+			assert.Equal(t, tc.cfg.TLS != nil, fc.Encrypted())
+			_, err = fc.Handshake(t.Context(), newSession())
+			require.ErrorIs(t, err, conn.ErrRefused)
+			assert.Contains(t, err.Error(), tc.want)
+		})
+	}
 }
 
 // A server that never answers the TLS handshake: the context bounds it, and nothing is left behind.

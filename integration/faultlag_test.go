@@ -70,7 +70,7 @@ func (m *members) lagging() fault {
 				t.Errorf("dialled %v, the follower that is behind is %s", dials, m.follower.Addr())
 			}
 			until(t, "the follower to say that it is behind", func() bool {
-				return bytes.Contains(logOf(t, m.follower)[began:], []byte("Refusing session request"))
+				return bytes.Contains(logOf(t, m.follower)[began:], []byte("Refusing session"))
 			})
 			m.heal(t)
 		},

@@ -33,7 +33,7 @@ var values = []struct {
 	{"buffer null", func(b []byte) []byte { return jute.AppendBuffer(b, nil) }, "ffffffff", readBuffer, []byte(nil)},
 	{"string", func(b []byte) []byte { return jute.AppendString(b, "/é") }, "000000032fc3a9", readString, "/é"},
 	{"string empty", func(b []byte) []byte { return jute.AppendString(b, "") }, "00000000", readString, ""},
-	{"string, no UTF-8", func(b []byte) []byte { return jute.AppendString(b, "\xed\xa0\xbd\xed\xb8\x80\xff") },
+	{"string, no UTF-8 (C9)", func(b []byte) []byte { return jute.AppendString(b, "\xed\xa0\xbd\xed\xb8\x80\xff") },
 		"00000007eda0bdedb880ff", readString, "\xed\xa0\xbd\xed\xb8\x80\xff"},
 	{"nullable", func(b []byte) []byte { return jute.AppendNullableString(b, jute.NullString{String: "a", Valid: true}) },
 		"0000000161", readNullable, jute.NullString{String: "a", Valid: true}},

@@ -7,6 +7,7 @@ type EventType int32
 
 // The event types. Servers send 1 to 4; clients make the others.
 const (
+	EventGap                    EventType = -2 // of this client only: events may be missing here
 	EventNone                   EventType = -1 // about the session and not about a path
 	EventNodeCreated            EventType = 1
 	EventNodeDeleted            EventType = 2
@@ -20,6 +21,8 @@ const (
 // String returns words such as "node created", or "event 9" for a number without any.
 func (t EventType) String() string {
 	switch t {
+	case EventGap:
+		return "gap"
 	case EventNone:
 		return "none"
 	case EventNodeCreated:

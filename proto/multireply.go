@@ -1,6 +1,10 @@
 package proto
 
-import "github.com/lockkeeper/lockkeeper/jute"
+import (
+	"errors"
+
+	"github.com/lockkeeper/lockkeeper/jute"
+)
 
 // MultiResult is one entry of the answer to a multi or multiRead. Op is the type in the answer and decides what is there;
 // it differs from the request's for some creates (docs/protocol.md section 10):
@@ -41,6 +45,28 @@ func AppendMultiReply(dst []byte, results []MultiResult) []byte {
 		dst = results[i].appendTo(dst)
 	}
 	return appendMultiEnd(dst)
+}
+
+// ErrTooManyResults is the cause of a jute.DecodeError for an answer with more entries than the request had operations.
+var ErrTooManyResults = errors.New("more results than operations")
+
+// ReadMultiReplyTo is ReadMultiReply for the answer to a known number of operations: one entry more is an error, so that an answer
+// costs no more memory than the request lets expect.
+func ReadMultiReplyTo(r *jute.Reader, ops int) []MultiResult {
+	results := make([]MultiResult, 0, min(ops, r.Remaining()/MultiHeaderSize))
+	for {
+		var h MultiHeader
+		h.ReadFrom(r)
+		if r.Err() != nil || h.Done {
+			return results
+		}
+		if len(results) == ops {
+			r.Fail("multi reply", ErrTooManyResults)
+			return results
+		}
+		results = append(results, MultiResult{Op: Op(h.Type)})
+		results[len(results)-1].readFrom(r)
+	}
 }
 
 // ReadMultiReply decodes the body of the answer to a multi or multiRead up to its end and appends its entries to dst. Data

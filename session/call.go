@@ -18,6 +18,8 @@ type Call struct {
 	zxid       int64
 	err        error
 	watch      *Watch
+	cover      *coverage // what it counts on for its watch: written without the flag, since the path is covered
+	seq        uint64    // of the connection's own requests about watches, the newest that was written before it
 }
 
 // Group is a list of requests that are written together, contiguous on the wire, and complete together. It is built with
@@ -91,7 +93,7 @@ func (g *Group) Reset() {
 // Limits of the memory that an idle group holds on to.
 const (
 	smallBuffer = 16 << 10 // bytes that are kept in any case
-	largeBuffer = 1 << 20  // bytes above which nothing is kept
+	largeBuffer = 6 << 20  // bytes above which nothing is kept: what append makes of replies of the default receive limit is
 	quietRounds = 16       // rounds without need after which a buffer between the two is dropped
 )
 

@@ -42,6 +42,8 @@ type Config struct {
 	Servers      []string      // host:port each; at least one
 	Timeout      time.Duration // session timeout to ask for; DefaultTimeout. The server has the last word
 	Credentials  []Credential  // sent first on each connection, in order
+	SASL         Mechanism     // authenticates each connection before anything else; nil: none
+	SASLOptional bool          // a server without SASL is used all the same, instead of being the end
 	TLS          *tls.Config   // nil: plain TCP
 	ReceiveLimit int           // bytes of a reply's frame; DefaultReceiveLimit
 	SendLimit    int           // bytes of a request's frame; DefaultSendLimit
@@ -52,6 +54,7 @@ type Config struct {
 	MaxBackoff   time.Duration // the longest pause; DefaultMaxBackoff
 	FailFast     bool          // requests made while disconnected fail with ErrDisconnected instead of waiting
 	FinalExpiry  bool          // the Keeper ends with its first session instead of beginning another
+	ReadOnly     bool          // a session may begin on a server without quorum: see doc.go
 	NoProof      bool          // leases follow the session clock: see doc.go for what that exposes
 	Resume       *Ticket       // go on with this session, which was detached, instead of asking for a new one
 	Logger       *slog.Logger  // nil: nothing is logged

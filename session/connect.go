@@ -66,7 +66,7 @@ func (s *Session) sleep(d time.Duration) error {
 func (s *Session) left() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.clock.timeout == 0 { // never connected: nothing is known that could run out
+	if s.beginsLocked() { // nothing is known that could run out
 		return time.Hour
 	}
 	return max(0, time.Duration(s.clock.sessionEnd()-s.now()))
@@ -91,6 +91,9 @@ func (s *Session) attempt(server string) (*connection, error) {
 	defer cancel()
 	sent := s.now()
 	fc, req, rep, err := s.handshake(ctx, server)
+	if err == nil && s.cfg.SASL != nil {
+		err = s.authenticate(ctx, fc, server)
+	}
 	if tr := s.cfg.Trace; tr != nil && tr.Attempt != nil {
 		tr.Attempt(server, time.Duration(s.now()-sent), err)
 	}
@@ -109,6 +112,9 @@ func (s *Session) attempt(server string) (*connection, error) {
 		return nil, ErrClosed
 	case errors.Is(err, conn.ErrExpired):
 		return nil, ErrSessionExpired
+	case errors.Is(err, ErrAuthFailed):
+		s.keep.hosts.note(server, err)
+		return nil, err
 	}
 	s.keep.hosts.note(server, err)
 	s.attemptFailed(server, err)
@@ -152,12 +158,11 @@ func (s *Session) handshake(ctx context.Context, server string) (*conn.Conn, *pr
 	if err == nil && len(addrs) == 0 {
 		err = &net.DNSError{Err: "no addresses", Name: server}
 	}
-	cc := &conn.Config{TLS: s.cfg.TLS, Dial: s.cfg.Env.Dial, ReceiveLimit: s.cfg.ReceiveLimit}
-	if host, _, splitErr := net.SplitHostPort(server); splitErr == nil {
-		cc.ServerName = host
-	}
+	cc := s.connConfig(server)
+	addrs = s.foundFirst(addrs)
 	for i, addr := range addrs {
 		var fc *conn.Conn
+		s.dialled = addr
 		if fc, rep, err = tryAddr(ctx, addr, cc, req, len(addrs)-i); err == nil {
 			return fc, req, rep, nil
 		}
@@ -197,6 +202,7 @@ func (s *Session) connectRequest() *proto.ConnectRequest {
 		TimeOut:      int32(min(s.cfg.Timeout.Milliseconds(), 1<<31-1)),
 		SessionID:    s.id,
 		Passwd:       s.passwd,
+		ReadOnly:     s.cfg.ReadOnly && s.id == 0, // see readonly.go
 	}
 	if s.id == 0 {
 		req.Passwd = make([]byte, 16)
@@ -210,17 +216,25 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	if req.SessionID != 0 && rep.SessionID != req.SessionID {
 		return nil, errWrongID
 	}
+	if rep.ReadOnly && !req.ReadOnly {
+		return nil, errReadOnlyServer
+	}
 	s.mu.Lock()
 	s.connNo++
-	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, wake: make(chan struct{}, 1), dead: make(chan struct{})}
+	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, addr: s.dialled, wake: make(chan struct{}, 1), dead: make(chan struct{})}
 	s.id, s.passwd = rep.SessionID, Secret(append([]byte(nil), rep.Passwd...))
 	s.clock.attach(sent, int64(time.Duration(rep.TimeOut)*time.Millisecond))
 	s.moveLeaseLocked()
 	state := StateConnected
-	if rep.ReadOnly {
+	var search context.Context
+	if s.temporary = rep.ReadOnly; s.temporary {
 		state = StateConnectedReadOnly
+		search, cx.endSearch = context.WithCancel(s.ctx)
+	} else {
+		s.searches = 0
 	}
-	for _, c := range s.keep.credentials() { // read here: one that comes later finds the connection, and is sent on it
+	creds := s.keep.credentials()
+	for _, c := range creds { // read here: one that comes later finds the connection, and is sent on it
 		cx.preludeAdd(proto.XidAuth, proto.OpAuth, func(b []byte) []byte {
 			return (&proto.AuthPacket{Scheme: c.Scheme, Auth: c.Auth}).AppendTo(b)
 		})
@@ -240,6 +254,9 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	s.refusals = 0
 	told := s.publishLocked(state, server, nil)
 	s.mu.Unlock()
+	if len(creds) > 0 {
+		s.keep.warnPlain(fc, server, creds[0].Scheme)
+	}
 	s.tell(told)
 	if s.cfg.NoProof {
 		s.turnHolds(Held)
@@ -249,6 +266,11 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	go cx.readLoop()
 	// writeLoop, owned by the connection; ends when the connection is given up.
 	go cx.writeLoop()
+	if search != nil {
+		cx.wg.Add(1)
+		// searchLoop, owned by the connection; ends with it, or when it has found a server.
+		go cx.searchLoop(search)
+	}
 	cx.signal()
 	return cx, nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"sync"
@@ -26,7 +27,8 @@ type connection struct {
 	no     uint64 // counts the connections of the session from 1
 	fc     *conn.Conn
 	server string
-	began  int64 // when the handshake was answered
+	addr   string // what was dialled: of a name, one of its addresses
+	began  int64  // when the handshake was answered
 	before Counters
 
 	lookAt    int64 // run's: when it last looked
@@ -39,9 +41,11 @@ type connection struct {
 	wake chan struct{} // a token when the writer has something to look for
 	dead chan struct{} // closed by the first fail
 
+	endSearch context.CancelFunc // immutable: ends searchLoop; nil unless the server is read-only
+
 	once sync.Once
 	err  error          // why the connection ended; valid when dead is closed
-	wg   sync.WaitGroup // the two loops
+	wg   sync.WaitGroup // the loops
 
 	// Guarded by the session's mu.
 	fifo     ring
@@ -55,11 +59,21 @@ type connection struct {
 	syncSent int64
 	closeDue bool
 	closing  bool // closeSession was written: nothing may follow
+	chunks   int  // of watches in the prelude, not answered
+	cover    map[string]*coverage
+	leftover map[string]struct{} // paths of coverages that a server of 3.9 still has a recursive watch on
+	modern   bool                // it is one
+	seq      uint64              // counts what was asked
+	resets   map[string]resets
+	asked    []watchRequest // to be written
+	asking   []watchRequest // written, in order
 
-	out   []byte   // the writer's
-	ready []*Group // the reader's: groups to release at the next flush
-	dirty []*Queue // the reader's: queues to wake at the next flush
-	fired []*Watch // the reader's scratch
+	out     []byte    // the writer's
+	ready   []*Group  // the reader's: groups to release at the next flush
+	dirty   []*Queue  // the reader's: queues to wake at the next flush
+	fired   []*Watch  // the reader's scratch
+	streams []*Stream // likewise
+	infer   inference
 }
 
 // fail ends the connection with err; only the first call counts.
@@ -67,6 +81,9 @@ func (cx *connection) fail(err error) {
 	cx.once.Do(func() {
 		cx.err = err
 		close(cx.dead)
+		if cx.endSearch != nil {
+			cx.endSearch()
+		}
 		_ = cx.fc.Close() // the loops learn of the end by it; its own error adds nothing
 	})
 }

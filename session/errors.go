@@ -76,6 +76,7 @@ var (
 	errNoProof     = errors.New("no answer to a sync for a third of the session timeout")
 	errSessionGone = errors.New("server closed the session")
 	errWrongID     = errors.New("server answered with another session id")
+	errRemoved     = errors.New("watch removed")
 )
 
 // Outcome says what is known of a request when its call is complete.

@@ -18,6 +18,7 @@ type Keeper struct {
 	die    context.CancelCauseFunc
 	hosts  *hosts
 
+	warned   atomic.Bool             // orders nothing: warnPlain has spoken
 	draining atomic.Bool             // publishes that Shutdown was called: no hold is granted any more
 	current  atomic.Pointer[Session] // publishes the session that accepts calls
 	changes  *changes
@@ -134,6 +135,17 @@ func (k *Keeper) Counters() Counters {
 // AddCredential adds an identity to those that every new connection begins with. On the connection that exists it becomes
 // effective by an auth request, which is the caller's to send.
 func (k *Keeper) AddCredential(c Credential) {
+	k.addCredential(c)
+	s := k.current.Load()
+	s.mu.Lock()
+	cx := s.cx
+	s.mu.Unlock()
+	if cx != nil {
+		k.warnPlain(cx.fc, cx.server, c.Scheme)
+	}
+}
+
+func (k *Keeper) addCredential(c Credential) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, old := range k.creds {

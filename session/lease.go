@@ -2,6 +2,8 @@ package session
 
 import (
 	"time"
+
+	"github.com/lockkeeper/lockkeeper/proto"
 )
 
 // HoldState is where a hold on something that depends on the session stands.
@@ -71,7 +73,7 @@ func (l *holdList) remove(h *Hold) {
 
 // Hold puts h on the lease clock, at the moment a lock is granted by what connection connNo brought. It is refused when that
 // is not the current connection (ErrDisconnected), when the session is over, or when the lease deadline has passed already
-// (ErrLeaseDeadline: a sync tells whether the session lives). While there are holds or contenders the session's heartbeat is a
+// (ErrLeaseDeadline: a sync tells whether the session lives), and by proto.ErrNotReadOnly on a read-only server. While there are holds or contenders the session's heartbeat is a
 // sync (doc.go).
 func (s *Session) Hold(h *Hold, connNo uint64) error {
 	err := s.hold(h, connNo)
@@ -91,6 +93,8 @@ func (s *Session) hold(h *Hold, connNo uint64) error {
 		return ErrClosed
 	case s.cx == nil || s.cx.no != connNo:
 		return ErrDisconnected
+	case s.temporary:
+		return proto.ErrNotReadOnly
 	case s.now() >= s.clock.leaseEnd(s.cfg.NoProof):
 		return ErrLeaseDeadline
 	}
@@ -142,9 +146,9 @@ func (s *Session) LeaseLeft() time.Duration {
 	return time.Duration(s.clock.leaseEnd(s.cfg.NoProof) - s.now())
 }
 
-// needProofLocked says whether the heartbeat has to reach the leader.
+// needProofLocked says whether the heartbeat has to reach the leader. A read-only server has none, and nothing depends on it.
 func (s *Session) needProofLocked() bool {
-	return !s.cfg.NoProof && s.holds.n+s.contenders > 0
+	return !s.cfg.NoProof && !s.temporary && s.holds.n+s.contenders > 0
 }
 
 // hurryLocked makes serve look at its timers if the next look would be too late for a heartbeat that has become due earlier.

@@ -46,7 +46,8 @@ type Ticket struct {
 
 // Detach ends the Keeper without ending its session: the ensemble keeps it, with its ephemeral znodes, until its timeout has
 // passed or somebody goes on with it by Config.Resume. Holds end first, queued calls complete as not sent, and what is in
-// flight as unknown. It fails if there is no session yet, or not any more; the Keeper has ended in any case.
+// flight as unknown. It fails if there is no session yet, or not any more, or only that of a read-only server
+// (ErrTemporarySession), which is closed then; the Keeper has ended in any case.
 func (k *Keeper) Detach() (Ticket, error) {
 	s := k.current.Load()
 	s.mu.Lock()
@@ -59,6 +60,8 @@ func (k *Keeper) Detach() (Ticket, error) {
 	switch {
 	case s.over != ErrClosed:
 		return Ticket{}, s.over
+	case s.temporary:
+		return Ticket{}, ErrTemporarySession
 	case closed, s.parted:
 		return Ticket{}, ErrClosed
 	case s.id == 0:

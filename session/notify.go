@@ -1,12 +1,14 @@
 package session
 
 import (
+	"bytes"
+
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
-// notify delivers a notification to the watches that it uses up. One that nobody waits for, or of an unknown type, is
-// normal and only counted.
+// notify delivers a notification to the watches that it uses up and to the streams that cover its path. One that nobody waits
+// for, or of an unknown type, is normal and only counted.
 func (cx *connection) notify(h header, body []byte) {
 	r := jute.NewReader(body)
 	t := proto.EventType(r.Int())
@@ -16,15 +18,51 @@ func (cx *connection) notify(h header, body []byte) {
 	s.mu.Lock()
 	s.sawZxidLocked(h.zxid)
 	s.counters.Events++
-	if r.Err() == nil {
-		cx.fired = s.watches.take(cx.fired[:0], t, path)
+	if h.zxid > 0 && !cx.modern {
+		cx.modernLocked() // for the writer's side; the reader is the only one to change it
 	}
 	s.mu.Unlock()
-	if tr := s.cfg.Trace; tr != nil && tr.Event != nil {
-		tr.Event(t, len(cx.fired))
+	told := 0
+	if r.Err() == nil {
+		to := everybody
+		if cx.inferred(t, path, h.zxid) || cx.modern && h.zxid <= 0 {
+			to = oneShots // streams have been told already: servers of 3.9 show by the zxid what setWatches has made up
+		}
+		told = cx.deliver(to, t, path, h.zxid)
+		if parent := cx.childOf(t, path); parent != nil {
+			told += cx.deliver(listeners, proto.EventNodeChildrenChanged, parent, h.zxid)
+			cx.infer = inference{parent: append(cx.infer.parent[:0], parent...), zxid: h.zxid, valid: true}
+		}
 	}
+	if tr := s.cfg.Trace; tr != nil && tr.Event != nil {
+		tr.Event(t, told)
+	}
+}
+
+// audience says who is told of an event.
+type audience uint8
+
+const (
+	oneShots  audience = 1 << iota // watches
+	listeners                      // streams
+	everybody = oneShots | listeners
+)
+
+// deliver tells those who wait for an event of type t on path, and returns how many that were. It is for the reader.
+func (cx *connection) deliver(to audience, t proto.EventType, path []byte, zxid int64) (told int) {
+	s := cx.s
+	cx.fired, cx.streams = cx.fired[:0], cx.streams[:0]
+	s.mu.Lock()
+	if to&oneShots != 0 {
+		cx.fired = s.watches.take(cx.fired, t, path)
+	}
+	if to&listeners != 0 && cx.chunks == 0 { // until then everything belongs to the gap
+		cx.streams = s.streams.hear(cx.streams, t, path)
+	}
+	s.mu.Unlock()
+	told = len(cx.fired) + len(cx.streams)
 	for i, w := range cx.fired {
-		ev := Event{Type: t, Path: w.Path, Zxid: h.zxid}
+		ev := Event{Type: t, Path: w.Path, Zxid: zxid}
 		if q, ok := w.Sink.(*Queue); ok {
 			q.push(Item{Kind: ItemEvent, Tag: w.Tag, Conn: cx.no, Event: ev}, false)
 			cx.dirty = append(cx.dirty, q)
@@ -33,5 +71,85 @@ func (cx *connection) notify(h header, body []byte) {
 		}
 		cx.fired[i] = nil
 	}
-	cx.fired = cx.fired[:0]
+	if len(cx.streams) > 0 {
+		ev := Event{Type: t, Path: string(path), Zxid: zxid}
+		for i, st := range cx.streams {
+			st.Sink.StreamEvent(ev)
+			cx.streams[i] = nil
+		}
+	}
+	return told
+}
+
+// inference is a change of children that was told because of the creation or deletion of a child.
+type inference struct {
+	parent []byte
+	zxid   int64
+	valid  bool
+}
+
+// childOf returns the parent of path if t changes its children and the server would not say so, because it has a recursive
+// watch there and nothing else (see type coverage).
+func (cx *connection) childOf(t proto.EventType, path []byte) []byte {
+	if t != proto.EventNodeCreated && t != proto.EventNodeDeleted {
+		return nil
+	}
+	parent := parentOf(path)
+	s := cx.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := cx.cover[string(parent)]; have == nil || int(have.confirmed) != recursive {
+		return nil
+	}
+	return parent
+}
+
+// inferred reports whether an event is one that streams were told of already: a server sends it too, right behind its cause and
+// with no reply in between, when the path has a watch of another mode besides.
+func (cx *connection) inferred(t proto.EventType, path []byte, zxid int64) bool {
+	i := &cx.infer
+	was := i.valid
+	i.valid = false
+	return was && t == proto.EventNodeChildrenChanged && zxid == i.zxid && bytes.Equal(path, i.parent)
+}
+
+// hear appends the armed streams that an event of type t on path is for: persistent ones of the path, and recursive ones of
+// the path and of everything above it, which are not told of changes of children (docs/protocol.md section 11).
+func (ss *streams) hear(dst []*Stream, t proto.EventType, path []byte) []*Stream {
+	if ss.n == 0 || t < proto.EventNodeCreated || t > proto.EventNodeChildrenChanged {
+		return dst
+	}
+	if p := ss.byPath[string(path)]; p != nil {
+		dst = appendArmed(dst, p[persistent])
+	}
+	if t == proto.EventNodeChildrenChanged || ss.recursive == 0 {
+		return dst
+	}
+	for ; path != nil; path = parentOf(path) {
+		if p := ss.byPath[string(path)]; p != nil {
+			dst = appendArmed(dst, p[recursive])
+		}
+	}
+	return dst
+}
+
+func appendArmed(dst, list []*Stream) []*Stream {
+	for _, st := range list {
+		if st.state == streamArmed {
+			dst = append(dst, st)
+		}
+	}
+	return dst
+}
+
+// parentOf returns the path of the parent, nil for the root and for what is no path.
+func parentOf(path []byte) []byte {
+	i := bytes.LastIndexByte(path, '/')
+	switch {
+	case i < 0 || len(path) == 1:
+		return nil
+	case i == 0:
+		return path[:1]
+	}
+	return path[:i]
 }

@@ -36,10 +36,11 @@ type randServer struct {
 	links    []*randLink
 	nextID   int64
 	zxid     int64
-	heard    map[string]int      // requests that were read, by path
-	answered map[string]answer   // the answer given, by path
-	armed    map[string]struct{} // paths whose watch was set by an answer, or again
-	closes   int                 // closeSession requests read
+	heard    map[string]int          // requests that were read, by path
+	answered map[string]answer       // the newest answer given, by path
+	codes    map[string][]proto.Code // the codes of all answers, by path: a clean-up may be sent again, and its first request be answered to nobody
+	armed    map[string]struct{}     // paths whose watch was set by an answer, or again
+	closes   int                     // closeSession requests read
 }
 
 // answer is what the server said to a request.
@@ -57,7 +58,7 @@ type randLink struct {
 }
 
 func newRandServer(rng *rand.Rand) *randServer {
-	return &randServer{ln: memnet.Listen(), rng: rng, heard: map[string]int{}, answered: map[string]answer{}, armed: map[string]struct{}{}}
+	return &randServer{ln: memnet.Listen(), rng: rng, heard: map[string]int{}, answered: map[string]answer{}, codes: map[string][]proto.Code{}, armed: map[string]struct{}{}}
 }
 
 // run accepts until the listener is closed.
@@ -171,8 +172,10 @@ func (s *randServer) answerLocked(l *randLink, n int) {
 			body = append(jute.AppendCount(nil, 0), stat...)
 		case proto.OpSync:
 			body = g.body
-		case proto.OpSetWatches:
+		case proto.OpSetWatches, proto.OpSetWatches2:
 			out = append(out, s.rewatchLocked(g)...)
+		case proto.OpAddWatch, proto.OpRemoveWatches:
+			a.code = []proto.Code{0, 0, 0, 0, 0, 0, proto.ErrThrottled, proto.ErrMarshalling}[s.rng.IntN(8)]
 		}
 		p := pathOf(g)
 		if p != "" {
@@ -191,6 +194,7 @@ func (s *randServer) answerLocked(l *randLink, n int) {
 				s.armed[p] = struct{}{}
 			}
 			s.answered[p] = a
+			s.codes[p] = append(s.codes[p], a.code)
 		}
 		out = append(out, frame(g.xid, a.zxid, a.code, body)...)
 		if g.op == proto.OpCloseSession {
@@ -202,7 +206,7 @@ func (s *randServer) answerLocked(l *randLink, n int) {
 	_ = l.fc.WriteBatch(out) // the client may be gone
 }
 
-// rewatchLocked answers setWatches with the events of some of its paths.
+// rewatchLocked answers setWatches with the events of some of its paths. What setWatches2 has more comes behind it.
 func (s *randServer) rewatchLocked(g got) (events []byte) {
 	var sw proto.SetWatches
 	r := jute.NewReader(g.body)

@@ -101,22 +101,26 @@ func (cx *connection) handle(frame []byte, now int64) error {
 	case proto.XidPing:
 		return cx.pong(h, now)
 	}
+	cx.infer.valid = false
 	e, err := cx.settle(h, now)
 	if err != nil {
 		return err
 	}
-	if e.g == nil {
+	end := cx.refusal(e.op, h.code)
+	switch {
+	case e.g != nil:
+		cx.complete(e, h, body)
+	case end == nil:
 		return cx.handleOwn(e, h)
 	}
-	cx.complete(e, h, body)
-	if e.op == proto.OpAuth && h.code != 0 {
-		return ErrAuthFailed
-	}
-	return nil
+	return end
 }
 
 // pong takes the answer to a ping. One that was not asked for counts as a sign of life and nothing else.
 func (cx *connection) pong(h header, now int64) error {
+	if end := cx.refusal(proto.OpPing, h.code); end != nil {
+		return end // a server that enforces authentication, and a client that has asked for nothing so far
+	}
 	s := cx.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,13 +144,16 @@ func (cx *connection) settle(h header, now int64) (entry, error) {
 		return e, &ProtocolError{Reason: "reply to nothing", Xid: h.xid}
 	}
 	s.sawZxidLocked(h.zxid)
-	if h.zxid > 0 && e.op != proto.OpSetWatches { // with the answer to one chunk the events of the next are still owed
+	if h.zxid > 0 && e.xid != proto.XidSetWatches { // with the answer to one chunk the events of the next are still owed
 		s.relativeZxid = h.zxid
 	}
 	s.counters.Replies++
-	// A refusal proves nothing: some are given by stages of a follower that never ask the leader, throttling for one.
-	s.clock.reply(e.sent, h.code == 0 && (e.op == proto.OpSync || e.op.IsWrite()))
-	cx.useful.Store(true)
+	// A refusal proves nothing: some are given by stages of a follower that never ask the leader, throttling for one. The answer
+	// to a credential is not even a sign of life: servers give it before they count (docs/protocol.md section 21 number 26).
+	if e.op != proto.OpAuth {
+		s.clock.reply(e.sent, h.code == 0 && (e.op == proto.OpSync || e.op.IsWrite()))
+		cx.useful.Store(true)
+	}
 	if err := s.overdueLocked(now); err != nil {
 		cx.fifo.unpop(e) // its caller learns of the end like all the others
 		return e, err
@@ -156,21 +163,30 @@ func (cx *connection) settle(h header, now int64) (entry, error) {
 	}
 	c := &e.g.calls[e.i]
 	s.releaseRoomLocked(1, c.end-c.start)
-	if c.watch != nil && !c.watch.dropped && e.g.stage.Load() != abandoned {
-		s.armLocked(c, h.code)
+	if c.watch != nil {
+		cx.settleWatchLocked(c, !c.watch.dropped && e.g.stage.Load() != abandoned, h.code)
 	}
 	return e, nil
 }
 
-// armLocked registers the watch of a call whose reply says that the server has set it: exists leaves one on a missing
-// znode too, the others only with success.
-func (s *Session) armLocked(c *Call, code proto.Code) {
-	switch {
-	case code == 0:
-		s.watches.add(c.watch)
-	case code == proto.ErrNoNode && c.op == proto.OpExists:
-		c.watch.Kind = WatchExist
-		s.watches.add(c.watch)
+// settleWatchLocked registers the watch of a call, if it is still wanted and the reply says that the server has set it: exists
+// leaves one on a missing znode too, the others only with success.
+func (cx *connection) settleWatchLocked(c *Call, wanted bool, code proto.Code) {
+	w := c.watch
+	missing := code == proto.ErrNoNode && c.op == proto.OpExists
+	if missing {
+		w.Kind = WatchExist
+	}
+	switch set := code == 0 || missing; {
+	case set && wanted:
+		w.zxid = cx.s.relativeZxid
+		cx.s.watches.add(w)
+		if cx.wipedLocked(c) {
+			cx.makeGoodLocked(w)
+			cx.signal()
+		}
+	case set && c.cover == nil:
+		cx.droppedLocked(w)
 	}
 }
 
@@ -206,10 +222,6 @@ func mayOvertake(op proto.Op, h header) bool {
 func (cx *connection) handleOwn(e entry, h header) error {
 	s := cx.s
 	switch e.op {
-	case proto.OpAuth:
-		if h.code != 0 {
-			return ErrAuthFailed
-		}
 	case proto.OpSync:
 		s.mu.Lock()
 		cx.syncOut = false
@@ -219,10 +231,11 @@ func (cx *connection) handleOwn(e entry, h header) error {
 		} else if h.code == proto.ErrNotReadOnly {
 			s.endHolds(h.code)
 		}
-	case proto.OpSetWatches:
-		if h.code != 0 {
-			return &ProtocolError{Reason: "watches refused: " + h.code.Error(), Xid: h.xid}
+	case proto.OpSetWatches, proto.OpSetWatches2, proto.OpAddWatch, proto.OpRemoveWatches:
+		if e.xid == proto.XidSetWatches {
+			return cx.rewatched(e.op, h.code, h.xid)
 		}
+		return cx.answered(h.code, h.xid)
 	case proto.OpCloseSession:
 		return errSessionGone
 	}
@@ -244,6 +257,9 @@ func (cx *connection) complete(e entry, h header, body []byte) {
 		c.to = len(g.replies)
 	} else {
 		o, err = Rejected, h.code
+		if end := cx.refusal(e.op, h.code); end != nil {
+			err = end
+		}
 		if h.code == proto.ErrNotReadOnly {
 			cx.s.endHolds(h.code)
 		}

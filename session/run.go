@@ -42,11 +42,12 @@ func (s *Session) serve(cx *connection) {
 	}
 }
 
-// isLeaving says whether the session is to be left to the ensemble instead of being closed.
+// isLeaving says whether the session is to be left to the ensemble instead of being closed. One that only a read-only server
+// knows is of no use to anybody.
 func (s *Session) isLeaving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.leaving
+	return s.leaving && !s.temporary
 }
 
 // sayGoodbye has closeSession written, and waits for its reply within the bound of Close.
@@ -71,7 +72,10 @@ func (s *Session) look(cx *connection) time.Duration {
 	now := s.now()
 	cx.heard(now)
 	silent := cx.lastRead.Load() + s.clock.timeout*2/3
-	next := min(silent, s.clock.sessionEnd())
+	next := silent
+	if !s.temporary {
+		next = min(next, s.clock.sessionEnd())
+	}
 	err := s.overdueLocked(now)
 	if err == nil && now >= silent {
 		err = errSilent
@@ -161,6 +165,10 @@ func (s *Session) detach(cx *connection) error {
 	var told Change
 	if end == nil {
 		told = s.publishLocked(StateDisconnected, cx.server, cx.err)
+		if s.cfg.FailFast {
+			s.endPendingLocked(ErrConnectionLoss)
+		}
+		s.forgetTemporaryLocked()
 	}
 	flying := cx.fifo
 	cx.fifo = ring{}
@@ -184,7 +192,7 @@ func (s *Session) endOf(err error) error {
 	case s.ctx.Err() != nil:
 		return ErrClosed
 	case errors.Is(err, ErrAuthFailed):
-		return ErrAuthFailed
+		return err
 	case errors.Is(err, ErrSessionExpired):
 		return ErrSessionExpired
 	}
@@ -226,6 +234,7 @@ func (s *Session) finish(err error) {
 		s.releaseRoomLocked(len(g.calls), len(g.buf))
 	}
 	watches := s.watches.takeAll()
+	streams := s.endStreamsLocked(err)
 	if s.leaseTimer != nil {
 		s.leaseTimer.Stop()
 	}
@@ -245,6 +254,7 @@ func (s *Session) finish(err error) {
 	for _, w := range watches {
 		w.Sink.WatchEvent(w, Event{Type: proto.EventNone, Path: w.Path, Zxid: -1, Err: err}, 0)
 	}
+	tellEnd(streams, err)
 	s.cleaner.end(err)
 	close(s.ended)
 }

@@ -56,6 +56,7 @@ type schedule struct {
 	cleanups []*scheduledCleanup
 	holds    []*scheduledHold
 	nodes    []*scheduledNode
+	streams  []*scheduledStream
 	seen     map[*Session]bool
 	names    int
 	changes  []Change
@@ -192,7 +193,7 @@ func (s *schedule) within(ch <-chan struct{}, what string) {
 func (s *schedule) step() {
 	ss := s.k.Current()
 	s.seen[ss] = true
-	switch s.rng.IntN(24) {
+	switch s.rng.IntN(26) {
 	case 0, 1, 2, 3, 4:
 		s.call(ss, s.rng.IntN(3) == 0)
 	case 5, 6, 7, 8:
@@ -232,6 +233,8 @@ func (s *schedule) step() {
 		case 1:
 			s.wg.Go(func() { _ = s.k.Close() })
 		}
+	case 22, 23:
+		s.stream(ss)
 	case 20, 21:
 		<-time.After(time.Duration(s.rng.Int64N(int64(testTimeout / 2))))
 	default:

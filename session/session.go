@@ -23,7 +23,8 @@ type Session struct {
 	poke  chan struct{}   // a token makes serve look at its timers
 	ended chan struct{}   // closed when the session is over and all is told
 
-	parted bool // run's: closeSession was answered
+	parted  bool   // run's: closeSession was answered
+	dialled string // run's: the address of the newest attempt
 
 	mu           sync.Mutex // guards what follows; see doc.go for the order of locks
 	over         error      // why the session is over, or nil
@@ -31,6 +32,9 @@ type Session struct {
 	state        State
 	id           int64
 	passwd       Secret
+	temporary    bool        // the id is that of a read-only server, to which there is a connection
+	searches     int         // rounds of searching for a server with quorum, since the newest connection to one
+	foundAddr    string      // what the search has found, until it has been tried
 	cx           *connection // nil while there is none
 	connNo       uint64
 	xid          int32
@@ -42,6 +46,7 @@ type Session struct {
 	calls, bytes int           // accepted and not complete
 	room         chan struct{} // closed when room is made; nil when nobody waits
 	watches      registry
+	streams      streams
 	holds        holdList
 	contenders   int
 	leaving      bool          // Detach: the session is not to be closed
@@ -86,7 +91,8 @@ func newSession(k *Keeper, gen uint64) *Session {
 // Generation counts the sessions of a Keeper from 1.
 func (s *Session) Generation() uint64 { return s.gen }
 
-// ID returns the session's id, 0 before the first handshake. Print it as unsigned hex.
+// ID returns the session's id, 0 before the first handshake. Print it as unsigned hex. That of a session that a read-only
+// server has given is 0 again when the connection has ended, and then another one.
 func (s *Session) ID() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,6 +224,11 @@ func (s *Session) check(g *Group) error {
 		if err := proto.CheckSendable(c.op); err != nil {
 			return err
 		}
+		if c.watch != nil {
+			if err := s.checkWatchPath(c.op, c.watch.Path); err != nil {
+				return err
+			}
+		}
 		if c.op == proto.OpCreateTTL {
 			var req proto.CreateTTLRequest
 			r := jute.NewReader(g.buf[c.start+4+proto.RequestHeaderSize : c.end])
@@ -225,6 +236,15 @@ func (s *Session) check(g *Group) error {
 				return r.Err()
 			}
 		}
+	}
+	return nil
+}
+
+// checkWatchPath refuses a watch that could not be set again after a reconnect, because its path alone is too long for that.
+func (s *Session) checkWatchPath(op proto.Op, path string) error {
+	const besides = proto.RequestHeaderSize + 8 + 5*4 // the zxid and the counts of a setWatches2
+	if size := besides + 4 + len(path); size > s.cfg.SendLimit {
+		return &RequestTooLargeError{Op: op, Size: size, Limit: s.cfg.SendLimit}
 	}
 	return nil
 }
@@ -243,13 +263,16 @@ func (s *Session) releaseRoomLocked(calls, bytes int) {
 	}
 }
 
-// Unwatch forgets a one-shot watch, whether it is registered or its request is still under way: then it never will be. The
-// server's own registration stays until it fires or the connection ends; nobody is told then.
+// Unwatch forgets a one-shot watch, whether it is registered or its request is still under way: then it never will be. Unless
+// the watch is Tidy, the server's own registration stays until it fires or the connection ends; nobody is told then. Unwatch
+// does not block.
 func (s *Session) Unwatch(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.dropped = true
-	s.watches.remove(w)
+	if was, cx := s.watches.remove(w), s.cx; was && cx != nil {
+		cx.droppedLocked(w)
+	}
 }
 
 // WatchCount returns the number of registered one-shot watches.
@@ -272,7 +295,7 @@ func (s *Session) sawZxidLocked(zxid int64) { s.lastZxid = max(s.lastZxid, zxid)
 // overdueLocked is the check that a process which was stopped makes before anything completes: has the session ended by
 // its own clock, with everything taken into account that has been answered?
 func (s *Session) overdueLocked(now int64) error {
-	if now >= s.clock.sessionEnd() {
+	if !s.temporary && now >= s.clock.sessionEnd() {
 		return ErrSessionExpired
 	}
 	return nil

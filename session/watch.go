@@ -1,11 +1,15 @@
 package session
 
-import "github.com/lockkeeper/lockkeeper/proto"
+import (
+	"math"
+
+	"github.com/lockkeeper/lockkeeper/proto"
+)
 
 // Event is what a watch delivers. Err is set on the last event of a watch whose session has ended, and nothing else is.
 type Event struct {
 	Type proto.EventType
-	Path string // the path that the watch was set on
+	Path string // where it happened: for a one-shot watch, the path that it was set on
 	Zxid int64  // of the change, from servers of 3.9 on; -1 otherwise
 	Err  error
 }
@@ -34,10 +38,13 @@ type Watch struct {
 	Path string    // as sent to the server
 	Sink Sink
 	Tag  uint32 // for the sink's use
+	Tidy bool   // the server is to forget it too, when it is taken back and nobody else here needs it there
 
 	next    *Watch // guarded by the registry's owner: other watches of this path
+	prev    *Watch // likewise
 	set     bool   // likewise: registered
 	dropped bool   // likewise: taken back, perhaps before its reply
+	zxid    int64  // likewise: of the reply that set it
 }
 
 // registry holds the one-shot watches of a session by kind and path. The session's mu guards it.
@@ -48,6 +55,9 @@ func (r *registry) add(w *Watch) {
 		r[w.Kind] = make(map[string]*Watch)
 	}
 	w.next, w.set = r[w.Kind][w.Path], true
+	if w.next != nil {
+		w.next.prev = w
+	}
 	r[w.Kind][w.Path] = w
 }
 
@@ -56,23 +66,18 @@ func (r *registry) remove(w *Watch) bool {
 	if !w.set {
 		return false
 	}
-	m := r[w.Kind]
-	first := m[w.Path]
-	if first == w {
-		first = w.next
-	} else {
-		p := first
-		for p.next != w {
-			p = p.next
-		}
-		p.next = w.next
+	if w.next != nil {
+		w.next.prev = w.prev
 	}
-	if first == nil {
+	switch m := r[w.Kind]; {
+	case w.prev != nil:
+		w.prev.next = w.next
+	case w.next != nil:
+		m[w.Path] = w.next
+	default:
 		delete(m, w.Path)
-	} else {
-		m[w.Path] = first
 	}
-	w.next, w.set = nil, false
+	w.next, w.prev, w.set = nil, nil, false
 	return true
 }
 
@@ -108,7 +113,7 @@ func (r *registry) take(dst []*Watch, t proto.EventType, path []byte) []*Watch {
 		from := len(dst)
 		for w != nil {
 			next := w.next
-			w.next, w.set = nil, false
+			w.next, w.prev, w.set = nil, nil, false
 			dst = append(dst, w)
 			w = next
 		}
@@ -126,7 +131,7 @@ func (r *registry) takeAll() []*Watch {
 		for _, w := range r[k] {
 			for w != nil {
 				next := w.next
-				w.next, w.set = nil, false
+				w.next, w.prev, w.set = nil, nil, false
 				all = append(all, w)
 				w = next
 			}
@@ -134,6 +139,15 @@ func (r *registry) takeAll() []*Watch {
 		r[k] = nil
 	}
 	return all
+}
+
+// oldest returns the lowest zxid of a reply that has set a watch of a kind on path.
+func (r *registry) oldest(k WatchKind, path string) int64 {
+	zxid := int64(math.MaxInt64)
+	for w := r[k][path]; w != nil; w = w.next {
+		zxid = min(zxid, w.zxid)
+	}
+	return zxid
 }
 
 // count returns the number of registered watches.

@@ -97,7 +97,7 @@ func (cx *connection) fillOwnLocked(out []byte, now int64) []byte {
 		cx.fifo.push(entry{xid: xid, op: proto.OpSync, sent: now})
 		out = appendOwn(out, xid, proto.OpSync, appendRoot)
 	}
-	return out
+	return cx.fillAskedLocked(out, now)
 }
 
 // fillGroupLocked appends the requests of g and enters them into the FIFO.
@@ -110,6 +110,9 @@ func (cx *connection) fillGroupLocked(out []byte, g *Group, now int64) []byte {
 			xid = cx.s.nextXidLocked()
 		}
 		stamp(g.buf[c.start:], xid)
+		if c.watch != nil {
+			cx.bareLocked(g, c)
+		}
 		cx.fifo.push(entry{g: g, i: int32(i), xid: xid, op: c.op, sent: now})
 	}
 	return append(out, g.buf...)

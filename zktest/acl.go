@@ -28,17 +28,18 @@ const openACLBytes = "\x00\x00\x00\x01\x00\x00\x00\x1f\x00\x00\x00\x05world\x00\
 // aclList is a list as a request holds it. nulls are the indexes of entries whose id is null.
 type aclList struct {
 	entries []proto.ACL
+	null    bool // the list itself
 	nulls   []int
 }
 
-// readACLLocked reads a list; null and empty are the same.
+// readACLLocked reads a list.
 func (s *Server) readACLLocked(r *jute.Reader) aclList {
 	if rest := r.Rest(); len(rest) >= len(openACLBytes) && string(rest[:len(openACLBytes)]) == openACLBytes {
 		r.Skip(len(openACLBytes))
 		return aclList{entries: s.openACL}
 	}
-	count, _ := readCount(r, 12)
-	var acl aclList
+	count, isNull := readCount(r, 12)
+	acl := aclList{null: isNull}
 	for i := range count {
 		a := proto.ACL{Perms: r.Int(), ID: proto.ID{Scheme: r.String()}}
 		id := r.NullableString()
@@ -73,7 +74,7 @@ func (c *connection) fixACL(acl aclList) ([]proto.ACL, proto.Code) {
 			if !found {
 				return nil, proto.ErrInvalidACL
 			}
-		case validID(a.ID):
+		case validID(a.ID), a.ID.Scheme == schemeSASL && c.s.cfg.saslUsers != nil && validSASL(a.ID.ID):
 			out = appendNew(out, a)
 		default:
 			return nil, proto.ErrInvalidACL
@@ -202,10 +203,7 @@ func digestID(userPassword string) string {
 // requests that wait.
 func (c *connection) networkLocked(xid int32, op proto.Op, r *jute.Reader) {
 	if op == proto.OpSASL {
-		// Not configured: a null token and no error.
-		c.beginLocked(xid, 0)
-		c.out = jute.AppendBuffer(c.out, nil)
-		c.endLocked()
+		c.saslLocked(xid, r)
 		return
 	}
 	var p proto.AuthPacket

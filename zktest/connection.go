@@ -39,6 +39,7 @@ type connection struct {
 	r        jute.Reader // over the request in execution
 	ss       *session    // nil before the handshake is answered
 	ids      []proto.ID
+	sasl     saslState
 	watches  [sides]map[string]struct{}
 	late     []byte     // notifications that wait for the member to hear from the leader again
 	lateRegs []lateReg  // watches set meanwhile
@@ -50,9 +51,11 @@ type connection struct {
 	waiting  int        // bytes of requests that wait, those for Step included
 	blocked  bool       // the first of queue waits for a gate or a timer
 	draining bool
-	dirty    bool        // in Server.dirty
-	gone     bool        // taken apart; only output may remain
-	idle     *time.Timer // runs until the ConnectRequest is there
+	// committing: what is being executed was accepted by the leader long ago
+	committing bool
+	dirty      bool        // in Server.dirty
+	gone       bool        // taken apart; only output may remain
+	idle       *time.Timer // runs until the ConnectRequest is there
 }
 
 // arrival is a request, or a handshake, that could not be executed at once.
@@ -64,6 +67,8 @@ type arrival struct {
 	verdict Verdict
 	// committed: it was accepted by the leader and its turn has come
 	committed bool
+	// unheard: it was executed, and its member, which is cut off, does not know yet
+	unheard bool
 }
 
 // park is a point in the output where it waits.
@@ -160,6 +165,13 @@ func (c *connection) receiveLocked(frame []byte, now time.Time) {
 	s.stats.request(op)
 	if c.ss != nil && (op == proto.OpAuth || op == proto.OpSASL) {
 		c.networkLocked(xid, op, r)
+		return
+	}
+	if c.ss != nil && c.saslMissingLocked(xid) {
+		return
+	}
+	if c.ss != nil && c.member.service != ReadWrite && refusedReadOnly(op) {
+		c.replyLocked(xid, c.member.snapshot.zxid, proto.ErrNotReadOnly) // of an earlier stage than what reads wait in
 		return
 	}
 	if c.ss != nil && len(c.queue) == 0 && !s.watchedLocked() && !c.member.cut {

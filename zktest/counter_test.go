@@ -68,6 +68,48 @@ func TestSweep(t *testing.T) {
 		assert.Equal(t, 2, srv.Sweep())
 		assert.Equal(t, []event{{proto.EventNodeDeleted, "/used"}}, w.events())
 		assert.Equal(t, []string{"fresh", "zookeeper"}, srv.Children("/"))
+		assert.Equal(t, proto.ErrNoNode, w.createCode("/used/y", proto.ModePersistent), "what a client meets then")
+	})
+}
+
+// The clock of a TTL znode starts again with its data, not with its ACL or its children, and stops while it has children.
+func TestSweepOfTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		w := open(t, srv)
+		names := []string{"/acl", "/child", "/childless", "/idle", "/set"}
+		for _, path := range names {
+			w.ok(proto.OpCreateTTL, &proto.CreateTTLRequest{Path: path, ACL: proto.WorldACL(31), Flags: int32(proto.ModePersistentTTL), TTL: 5000}, nil)
+		}
+		pass(4 * time.Second)
+		w.set("/set", "x")
+		w.ok(proto.OpSetACL, &proto.SetACLRequest{Path: "/acl", ACL: proto.WorldACL(31), Version: -1}, nil)
+		w.create("/child/x", proto.ModePersistent)
+		w.create("/childless/x", proto.ModePersistent)
+		w.delete("/childless/x")
+		pass(time.Second)
+		assert.Zero(t, srv.Sweep(), "not longer than the time")
+		pass(time.Millisecond)
+		assert.Equal(t, 3, srv.Sweep())
+		assert.Equal(t, []string{"child", "set", "zookeeper"}, srv.Children("/"))
+		w.delete("/child/x")
+		assert.Equal(t, 1, srv.Sweep(), "it was due long ago")
+		pass(4 * time.Second)
+		assert.Equal(t, 1, srv.Sweep())
+	})
+}
+
+// A container that becomes empty by a sweep is due at the next.
+func TestSweepOfContainersInContainers(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		w := open(t, srv)
+		w.create("/a", proto.ModeContainer)
+		w.create("/a/b", proto.ModeContainer)
+		w.create("/a/b/c", proto.ModePersistent)
+		w.delete("/a/b/c")
+		assert.Equal(t, 1, srv.Sweep())
+		assert.True(t, srv.Exists("/a"))
+		assert.Equal(t, 1, srv.Sweep())
+		assert.Zero(t, srv.Sweep())
 	})
 }
 

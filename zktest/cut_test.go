@@ -94,3 +94,60 @@ func TestHealedInTime(t *testing.T) {
 		assert.Equal(t, []event{{changed, "/same"}}, w.events())
 	})
 }
+
+// TestCommitBehindACut is a write that the leader has while the member of its connection is cut off: everybody else sees it,
+// and the member answers it, and what was asked after it, only when it has heard of it.
+func TestCommitBehindACut(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		w := open(t, srv)
+		other := connect(t, srv, "zk2:2181")
+		require.NoError(t, other.attach(proto.ConnectRequest{TimeOut: 40000, Passwd: make([]byte, 16)}))
+		w.exists("/a", true)
+		held := srv.HoldCommit(zktest.Match{Op: proto.OpCreate})
+		write := w.sendCreate("/a")
+		<-held.Hit()
+		read := w.send(proto.OpExists, &proto.ExistsRequest{Path: "/a"})
+		srv.Member(member).CutFromLeader(true)
+		held.Release()
+		synctest.Wait()
+		assert.Zero(t, other.exists("/a", false), "committed")
+		answered := make(chan reply, 1)
+		// The reader of w; ends with the first frame.
+		go func() { answered <- w.recv() }()
+		synctest.Wait()
+		assert.Empty(t, answered, "neither the reply nor the event, and no read of an old tree")
+
+		srv.Member(member).CutFromLeader(false)
+		assert.Equal(t, event{created, "/a"}, decodeEvent(t, <-answered))
+		assert.Equal(t, reply{Xid: write}, headOf(w.recv()))
+		assert.Equal(t, reply{Xid: read}, headOf(w.recv()))
+		assert.Zero(t, w.exists("/a", false), "the connection goes on")
+	})
+}
+
+// headOf is what a reply says about its request.
+func headOf(r reply) reply { return reply{Xid: r.Xid, Err: r.Err} }
+
+// A session that moved on, or ended, while its accepted write waited behind a cut.
+func TestCommitBehindACutOfAMovedSession(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		w, lost := open(t, srv), open(t, srv)
+		first := srv.HoldCommit(zktest.Match{Path: "/moved"})
+		second := srv.HoldCommit(zktest.Match{Path: "/over"})
+		w.sendCreate("/moved")
+		<-first.Hit()
+		lost.sendCreate("/over")
+		<-second.Hit()
+		srv.Member(member).CutFromLeader(true)
+		moved := w.again(srv, "zk2:2181")
+		require.True(t, srv.ExpireSession(lost.ss.SessionID))
+		first.Release()
+		second.Release()
+		synctest.Wait()
+		assert.Zero(t, moved.exists("/moved", false), "the leader had it before the session moved")
+		assert.Equal(t, proto.ErrNoNode, moved.exists("/over", false), "the end of the session went before it")
+		assert.Equal(t, 3, srv.Snapshot().OpenConnections, "which the member does not know yet")
+		srv.Member(member).CutFromLeader(false)
+		lost.closed()
+	})
+}

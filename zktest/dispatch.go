@@ -25,12 +25,11 @@ func needsLeader(op proto.Op) bool { return op.IsWrite() || op == proto.OpSync }
 func (c *connection) dispatchLocked(xid int32, op proto.Op, r *jute.Reader, now time.Time) {
 	s := c.s
 	ss := c.ss
-	orphan := c.gone // was accepted before its connection ended
-	if needsLeader(op) && (ss.owner != c && !orphan || s.sessions[ss.id] != ss) {
+	if needsLeader(op) && (ss.owner != c && !c.committing || s.sessions[ss.id] != ss) {
 		s.closeLocked(c) // moved to another member, or over
 		return
 	}
-	if !c.member.cut && !orphan && s.sessions[ss.id] == ss {
+	if !c.member.cut && !c.gone && s.sessions[ss.id] == ss {
 		s.touchLocked(ss, now)
 	}
 	q := request{s: s, c: c, xid: xid, op: op, now: now, r: r}
@@ -50,23 +49,38 @@ func (c *connection) dispatchLocked(xid int32, op proto.Op, r *jute.Reader, now 
 		q.other()
 	case proto.OpCreate, proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
 		q.create()
-	case proto.OpDelete, proto.OpSetData, proto.OpSetACL, proto.OpCheck, proto.OpReconfig:
+	case proto.OpDelete, proto.OpSetData, proto.OpSetACL:
 		q.write()
+	case proto.OpCheck:
+		if s.is39() {
+			q.unknown()
+			return
+		}
+		q.write()
+	case proto.OpReconfig:
+		q.reconfig()
 	case proto.OpMulti:
 		q.multi()
 	case proto.OpCloseSession:
 		zxid := s.removeSessionLocked(ss, now)
 		c.replyLocked(xid, zxid, 0)
-		s.closeLocked(c)
+		if !c.member.cut { // else healLocked
+			s.closeLocked(c)
+		}
 	default:
-		c.replyLocked(xid, -1, proto.ErrUnimplemented)
-		s.closeLocked(c)
+		q.unknown()
 	}
+}
+
+// unknown answers an operation that the server does not know, which ends the connection.
+func (q *request) unknown() {
+	q.c.replyLocked(q.xid, -1, proto.ErrUnimplemented)
+	q.s.closeLocked(q.c)
 }
 
 // viewLocked returns the tree that c's member knows.
 func (c *connection) viewLocked() *tree {
-	if c.member.cut {
+	if c.member.snapshot != nil {
 		return c.member.snapshot
 	}
 	return c.s.tree
@@ -75,8 +89,13 @@ func (c *connection) viewLocked() *tree {
 // replyLocked queues a reply without a body.
 func (c *connection) replyLocked(xid int32, zxid int64, code proto.Code) {
 	c.beginLocked(xid, zxid)
-	binary.BigEndian.PutUint32(c.out[c.replyAt+16:], uint32(code))
+	c.setCode(code)
 	c.endLocked()
+}
+
+// setCode puts an error into the header of the reply that has been begun.
+func (c *connection) setCode(code proto.Code) {
+	binary.BigEndian.PutUint32(c.out[c.replyAt+16:], uint32(code))
 }
 
 // beginLocked starts a reply; append the body to c.out, then call endLocked.
@@ -107,13 +126,14 @@ func (q *request) other() {
 		c.connectResponseLocked(c.ss, false)
 		return
 	case proto.OpSync:
-		path := q.r.StringBytes()
-		if path == nil {
+		path := q.r.NullableString()
+		if q.r.Err() != nil {
 			q.fail(zxid, proto.ErrMarshalling)
 			return
 		}
+		path.String = javaText([]byte(path.String))
 		c.beginLocked(q.xid, zxid)
-		c.out = jute.AppendString(c.out, javaText(path))
+		c.out = jute.AppendNullableString(c.out, path)
 	case proto.OpGetEphemerals:
 		prefix := q.r.StringBytes()
 		if q.r.Err() != nil {

@@ -1,9 +1,9 @@
 // Package zktest is a ZooKeeper in memory that speaks the real protocol, for tests, and for benchmarks of clients.
 //
-// It behaves as a standalone server 3.8.0 does, in Debian's build: sessions with their deadlines, ephemeral, sequential,
-// container and TTL znodes, Stat, versions, every kind of watch, multi, ACLs, errors down to the odd ones. docs/protocol.md
-// is what it was written from. The same suite that runs on it runs on real servers, and random requests are answered by both
-// and compared (internal/conformance). It keeps nothing on disk, and is no server for production.
+// It behaves as a standalone server 3.8.0 does, in Debian's build, or with Imitate as 3.9.3: sessions with their deadlines,
+// ephemeral, sequential, container and TTL znodes, Stat, versions, every kind of watch, multi, ACLs, errors down to the odd
+// ones. docs/protocol.md is what it was written from. The same suite that runs on it runs on real servers, and random requests
+// are answered by both and compared (internal/conformance). It keeps nothing on disk, and is no server for production.
 //
 // Apart from Stat, ACL and AuthPacket it decodes requests and encodes replies with its own few lines, and not with the
 // records that clients use, so that a mistake there is not made twice and hidden.
@@ -28,7 +28,8 @@
 //	})
 //
 // The tree can be looked at and changed from outside: Get, Children, Exists, Create, Set, Delete, Sessions, Watches,
-// Snapshot.
+// Snapshot. Sweep removes containers and TTL znodes, which nothing does by itself. SetEnsemble gives clients a configuration
+// to read and to change.
 //
 // # Faults
 //
@@ -43,7 +44,8 @@
 //
 // Addresses name members of a pretended ensemble: what is dialled as "zk2:2181" belongs to srv.Member("zk2:2181"), and
 // faults can concern one member alone. Member.CutFromLeader is the fault that makes locks unsafe: the member goes on
-// answering pings while the rest of the ensemble expires its sessions.
+// answering pings while the rest of the ensemble expires its sessions. Member.ReadOnly makes it one that has noticed and goes on
+// with reads; OnHandshake shows what clients ask for.
 //
 // # Round trips
 //

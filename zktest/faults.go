@@ -1,6 +1,8 @@
 package zktest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/proto"
@@ -106,7 +108,8 @@ func (s *Server) SetCounter(path string, counter int32) bool {
 }
 
 // Sweep does what a real server does once a minute: it removes the containers that had a child and have none, and the TTL
-// znodes without children that have not changed for longer than their time. It returns how many it removed.
+// znodes without children whose data has not changed for longer than their time, in the order of their paths. A container that
+// becomes empty by that stays until the next time. It returns how many it removed.
 func (s *Server) Sweep() int {
 	s.mu.Lock()
 	now := time.Now()
@@ -117,6 +120,7 @@ func (s *Server) Sweep() int {
 			due = append(due, n)
 		}
 	}
+	slices.SortFunc(due, func(a, b *node) int { return strings.Compare(a.path, b.path) })
 	for _, n := range due {
 		tx := s.beginLocked(now)
 		tx.remove(n)

@@ -72,6 +72,10 @@ func (s *Server) commitLocked() {
 			a.c.runLocked(a, time.Now())
 			continue
 		}
+		if a.c.member.cut {
+			a.c.runUnheardLocked(a)
+			continue
+		}
 		a.c.blocked = false
 		a.c.drainLocked()
 	}

@@ -15,6 +15,7 @@ type handshake struct {
 	timeout   int32
 	sessionID int64
 	passwd    []byte
+	readOnly  bool // a read-only server will do
 	short     bool // without the readOnly byte, as clients of 3.3: the answer has none either
 }
 
@@ -35,6 +36,7 @@ func (c *connection) readHandshake() error {
 	if !ok {
 		return errFrame
 	}
+	c.tellHandshake(&h)
 	s := c.s
 	s.mu.Lock()
 	s.stopLocked(c.idle)
@@ -56,6 +58,7 @@ func parseHandshake(frame []byte) (handshake, bool) {
 	h.sessionID = r.Long()
 	h.passwd = append([]byte(nil), r.Buffer()...)
 	h.short = r.Remaining() == 0
+	h.readOnly = !h.short && r.Bool()
 	return h, r.Err() == nil
 }
 
@@ -74,6 +77,9 @@ func (c *connection) answerLocked(h *handshake, now time.Time) {
 		c.replyLocked(0, 0, proto.ErrNotReadOnly)
 		c.blocked = true // mute from here on
 		return
+	case c.member.service != ReadWrite:
+		c.answerReadOnlyLocked(h, now)
+		return
 	case h.lastZxid > s.tree.zxid:
 		s.closeLocked(c)
 		return
@@ -84,6 +90,9 @@ func (c *connection) answerLocked(h *handshake, now time.Time) {
 		return
 	}
 	ss := s.sessions[h.sessionID]
+	if ss != nil && ss.local != nil {
+		ss = nil // known to another member only
+	}
 	if ss != nil && ss.owner != nil && ss.owner.member == c.member {
 		// The old connection goes even if the password turns out to be wrong.
 		s.closeLocked(ss.owner)
@@ -116,7 +125,7 @@ func (c *connection) connectResponseLocked(ss *session, short bool) {
 	b = jute.AppendLong(b, ss.id)
 	b = jute.AppendBuffer(b, ss.passwd[:])
 	if !short {
-		b = jute.AppendBool(b, false)
+		b = jute.AppendBool(b, ss.local != nil)
 	}
 	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 	c.out = b
@@ -134,10 +143,15 @@ func (c *connection) wordAnswered(word uint32) bool {
 		text = "imok"
 	case "isro":
 		text = "rw"
+		s.mu.Lock()
+		if c.member.service != ReadWrite {
+			text = "ro"
+		}
+		s.mu.Unlock()
 	case "srvr":
 		s.mu.Lock()
-		text = "Zookeeper version: 3.8.0 (zktest)\nConnections: " + strconv.Itoa(len(s.conns)) +
-			"\nZxid: 0x" + strconv.FormatInt(s.tree.zxid, 16) + "\nMode: standalone\nNode count: " +
+		text = "Zookeeper version: " + s.cfg.version.String() + " (zktest)\nConnections: " + strconv.Itoa(len(s.conns)) +
+			"\nZxid: 0x" + strconv.FormatInt(s.tree.zxid, 16) + "\nMode: " + c.modeLocked() + "\nNode count: " +
 			strconv.Itoa(s.tree.size()) + "\n"
 		s.mu.Unlock()
 	default:
@@ -148,4 +162,15 @@ func (c *connection) wordAnswered(word uint32) bool {
 	s.closeLocked(c)
 	s.releaseLocked(c)
 	return true
+}
+
+// modeLocked is the mode that srvr tells.
+func (c *connection) modeLocked() string {
+	switch {
+	case c.member.service != ReadWrite:
+		return "read-only"
+	case c.s.quorum != nil:
+		return "leader"
+	}
+	return "standalone"
 }

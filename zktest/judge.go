@@ -128,6 +128,7 @@ func (c *connection) runLocked(a *arrival, now time.Time) {
 	r.Reset(a.frame)
 	xid, op := r.Int(), proto.Op(r.Int())
 	c.replyAt = -1
+	c.committing = a.committed
 	switch {
 	case v.Skip:
 	case v.Err != 0:
@@ -135,6 +136,7 @@ func (c *connection) runLocked(a *arrival, now time.Time) {
 	default:
 		c.dispatchLocked(xid, op, r, now)
 	}
+	c.committing = false
 	if c.replyAt >= 0 {
 		c.treatReplyLocked(v)
 	}

@@ -28,10 +28,11 @@ type Member struct {
 
 	// Guarded by Server.mu.
 	refusal  Refusal
-	stalled  bool  // no bytes out
-	deaf     bool  // no bytes in
-	cut      bool  // hears nothing from the leader
-	snapshot *tree // what it shows while cut
+	stalled  bool // no bytes out
+	deaf     bool // no bytes in
+	cut      bool // hears nothing from the leader
+	service  Service
+	snapshot *tree // what it shows while cut, or read-only
 }
 
 // Member returns the member that is dialled as addr.

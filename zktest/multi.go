@@ -28,54 +28,75 @@ func nextPart(r *jute.Reader) (proto.Op, bool) {
 	return op, !done && r.Err() == nil
 }
 
-// readParts reads the operations of a multi; ok is false if one of them cannot be part of one.
-func (s *Server) readPartsLocked(r *jute.Reader) (parts []part, ok bool) {
+// reading is how the reading of a multi went.
+type reading int
+
+const (
+	readWell    reading = iota
+	readBadly           // an answer of -5, and a zxid is taken
+	readNoTrace         // the same, and none is
+)
+
+// readPartsLocked reads the operations of a multi, until one of them cannot be part of one.
+func (s *Server) readPartsLocked(r *jute.Reader) (parts []part, how reading) {
 	for {
 		op, more := nextPart(r)
-		if !more {
-			return parts, r.Err() == nil
+		if !more && r.Err() != nil {
+			return nil, readBadly
 		}
+		if !more {
+			return parts, readWell
+		}
+		ok := false
 		p := part{op: op}
 		switch op {
 		case proto.OpCreate, proto.OpCreate2, proto.OpCreateContainer, proto.OpCreateTTL:
 			p.create = s.readCreateLocked(op, r)
-			p.op = executedAs(op, p.create.flags)
+			p.op = s.executedAs(op, p.create.flags)
 			p.create.op = p.op
-			ok = p.create.path != nil
+			ok = p.create.path != nil && !(s.is39() && p.op == proto.OpError)
+			if s.is39() && p.create.acl.null && op != proto.OpCreateTTL && r.Err() == nil && p.op != proto.OpError {
+				return nil, readNoTrace // an exception of another kind: CreateOptions insists on a list
+			}
 		case proto.OpDelete, proto.OpSetData, proto.OpCheck:
 			p.change = s.readChangeLocked(op, r)
 			ok = p.change.path != nil
-		default:
-			ok = false
 		}
 		if !ok {
-			return nil, false
+			return nil, readBadly
 		}
 		parts = append(parts, p)
 	}
 }
 
-// executedAs returns as what a create in a multi is executed, and answered: the server keeps the flags and not the opcode
-// (org.apache.zookeeper.Op.create). OpError stands for TTL flags in a create without a time, which are an exception there.
-func executedAs(op proto.Op, flags int32) proto.Op {
+// executedAs returns as what a create in a multi is executed, and answered: 3.8.0 keeps the flags and not the opcode, and
+// 3.9.3 lets flags that ask for a container go before it (org.apache.zookeeper.Op.create). OpError stands for what is an
+// exception there: TTL flags in a create without a time, and in 3.9.3 flags that are no mode.
+func (s *Server) executedAs(op proto.Op, flags int32) proto.Op {
 	mode := proto.CreateMode(flags)
 	switch {
 	case op == proto.OpCreateTTL:
 		return op
-	case mode.IsTTL():
+	case mode.IsTTL(), s.is39() && (mode < proto.ModePersistent || mode > proto.ModePersistentSequentialTTL):
 		return proto.OpError
 	case mode == proto.ModeContainer:
 		return proto.OpCreateContainer
+	case s.is39():
+		return op
 	}
 	return proto.OpCreate
 }
 
 // multi serves a transaction of several operations: all of them or none.
 func (q *request) multi() {
+	parts, how := q.s.readPartsLocked(q.r)
+	if how == readNoTrace {
+		q.fail(q.s.tree.zxid, proto.ErrMarshalling)
+		return
+	}
 	tx := q.s.beginLocked(q.now)
 	tx.atomic, tx.owner = true, q.c.ss
-	parts, ok := q.s.readPartsLocked(q.r)
-	if !ok {
+	if how == readBadly {
 		q.fail(tx.zxid, proto.ErrMarshalling)
 		return
 	}
@@ -110,7 +131,8 @@ func (q *request) multi() {
 	q.c.endLocked()
 }
 
-// part executes one operation. A create2 is answered as a create, without Stat, as 3.8.0 does (docs/protocol.md section 10).
+// part executes one operation. In 3.8.0 a create2 is executed as a create and answered without Stat (docs/protocol.md section
+// 10).
 func (tx *txn) part(c *connection, p *part) partResult {
 	if p.op == proto.OpError {
 		return partResult{code: proto.ErrMarshalling}
@@ -127,9 +149,9 @@ func (tx *txn) part(c *connection, p *part) partResult {
 	if code != 0 {
 		return partResult{code: code}
 	}
-	res := partResult{op: proto.OpCreate, path: n.path, stat: n.stat()}
-	if p.op == proto.OpCreateContainer || p.op == proto.OpCreateTTL {
-		res.op = proto.OpCreate2
+	res := partResult{op: proto.OpCreate2, path: n.path, stat: n.stat()}
+	if p.op == proto.OpCreate {
+		res.op = proto.OpCreate
 	}
 	return res
 }
@@ -186,6 +208,11 @@ func (q *request) multiRead() {
 	for op, more := nextPart(q.r); more; op, more = nextPart(q.r) {
 		path := q.r.StringBytes()
 		q.r.Bool() // the watch flag is ignored
+		if path == nil {
+			// An exception, which comes with what has been read before.
+			q.c.setCode(proto.ErrMarshalling)
+			break
+		}
 		one := request{s: q.s, c: q.c, op: op}
 		n := t.get(path)
 		if code := one.readable(n, path); code != 0 {

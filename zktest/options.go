@@ -23,6 +23,10 @@ type config struct {
 	noTTL      bool
 	pipe       int    // bound of the buffers of in-memory connections; 0 for none
 	superID    string // the digest identity that also gets the super identity; "" for none
+	version    Version
+
+	saslUsers   map[string]string // passwords by user; nil without SASL
+	enforceSASL bool
 }
 
 func newConfig(opts []Option) config {

@@ -35,12 +35,15 @@ func (q *request) read() {
 	q.c.endLocked()
 }
 
-// readable returns why the znode cannot be read by this request, or 0. The existence of a znode is everybody's to know.
+// readable returns why the znode cannot be read by this request, or 0. Before 3.9.2 the existence of a znode is everybody's to
+// know, and so is its Stat.
 func (q *request) readable(n *node, path []byte) proto.Code {
 	perms := int32(proto.PermRead)
 	switch q.op {
 	case proto.OpExists:
-		perms = 0
+		if !q.s.is39() {
+			perms = 0
+		}
 		if strings.IndexByte(string(path), 0) >= 0 {
 			return proto.ErrBadArguments
 		}

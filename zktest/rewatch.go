@@ -60,9 +60,15 @@ func (q *request) rewatch(t *tree, i int, path string, relative int64) {
 		q.s.rewatchLocked(q.c, t, reg(i), path, relative)
 		return
 	}
-	mode := watchPersistent + watchMode(i-int(regChild)-1)
-	q.s.watches[childSide].add(q.c, path, mode)
+	q.addPersistent(path, watchPersistent<<(i-int(regChild)-1))
+}
+
+// addPersistent leaves a watch that stays. Since 3.9.0 a recursive one is of the data side alone (DataTree.addWatch).
+func (q *request) addPersistent(path string, mode watchMode) {
 	q.s.watches[dataSide].add(q.c, path, mode)
+	if mode != watchRecursive || !q.s.is39() {
+		q.s.watches[childSide].add(q.c, path, mode)
+	}
 }
 
 // rewatchLocked tells c about a path, or arms the watch (DataTree.setWatches).
@@ -81,7 +87,7 @@ func (s *Server) rewatchLocked(c *connection, t *tree, how reg, path string, rel
 		kind = proto.EventNodeChildrenChanged
 	}
 	if kind != 0 {
-		s.eventLocked(c, kind, path)
+		s.eventLocked(c, kind, path, noZxid)
 		return
 	}
 	side := dataSide
@@ -126,39 +132,39 @@ func readCount(r *jute.Reader, elem int) (n int, isNull bool) {
 	return n, false
 }
 
-// changeWatches serves addWatch, checkWatches and removeWatches, the last two with the types of servers before 3.9.
+// changeWatches serves addWatch, checkWatches and removeWatches. A null path is an exception before 3.9.0, and a path like
+// others since then.
 func (q *request) changeWatches() {
 	zxid := q.c.viewLocked().zxid
 	path := q.r.NullableString()
 	number := q.r.Int()
-	if q.r.Err() != nil || !path.Valid {
+	if q.r.Err() != nil || !path.Valid && !q.s.is39() {
 		q.fail(zxid, proto.ErrMarshalling)
 		return
+	}
+	name := path.String
+	if !path.Valid {
+		name = nullPath
 	}
 	if q.op == proto.OpAddWatch {
-		q.addWatch(zxid, path.String, proto.AddWatchMode(number))
+		q.addWatch(zxid, name, proto.AddWatchMode(number))
 		return
 	}
-	data, child := false, false
-	switch proto.WatcherType(number) {
-	case proto.WatcherChildren:
-		child = true
-	case proto.WatcherData:
-		data = true
-	case proto.WatcherAny:
-		data, child = true, true
-	default:
+	wanted, ok := watcherModes(proto.WatcherType(number), q.s.is39())
+	switch {
+	case !ok:
 		q.fail(zxid, proto.ErrMarshalling)
 		return
-	}
-	if q.op == proto.OpCheckWatches {
-		q.checkWatches(zxid, path.String, [sides]bool{dataSide: data, childSide: child})
+	case q.op == proto.OpCheckWatches && !q.s.is39():
+		q.checkAnybodys(zxid, name, wanted)
 		return
 	}
 	found := false
-	for side, wanted := range [sides]bool{dataSide: data, childSide: child} {
-		if wanted {
-			found = q.s.watches[side].remove(q.c, path.String) || found
+	for side, modes := range wanted {
+		if q.op == proto.OpCheckWatches {
+			found = q.s.watches[side].has(q.c, name, modes) || found
+		} else {
+			found = q.s.watches[side].remove(q.c, name, modes) || found
 		}
 	}
 	if !found {
@@ -168,13 +174,40 @@ func (q *request) changeWatches() {
 	q.c.replyLocked(q.xid, zxid, 0)
 }
 
-// checkWatches answers whether there is a watch on a path: anybody's will do, and on a path that does not begin with a slash
-// none is an exception (WatchManager.containsWatcher of 3.6 to 3.8).
-func (q *request) checkWatches(zxid int64, path string, wanted [sides]bool) {
+// nullPath stands for the null path in watch tables; no znode has it as a path.
+const nullPath = "\x00null"
+
+// watcherModes returns which modes a type means on each side. Before 3.9.0 there are types 1 to 3, and they mean a side with
+// whatever is on it (DataTree.containsWatcher, DataTree.removeWatch).
+func watcherModes(t proto.WatcherType, is39 bool) (wanted [sides]watchMode, ok bool) {
+	one := watchAny
+	if is39 {
+		one = watchOnce
+	}
+	switch {
+	case t == proto.WatcherChildren:
+		wanted[childSide] = one
+	case t == proto.WatcherData:
+		wanted[dataSide] = one
+	case t == proto.WatcherAny:
+		wanted = [sides]watchMode{watchAny, watchAny}
+	case t == proto.WatcherPersistent && is39:
+		wanted = [sides]watchMode{watchPersistent, watchPersistent}
+	case t == proto.WatcherPersistentRecursive && is39:
+		wanted[dataSide] = watchRecursive
+	default:
+		return wanted, false
+	}
+	return wanted, true
+}
+
+// checkAnybodys answers, as 3.6 to 3.8 do, whether there is a watch on a path: anybody's will do, and on a path that does not
+// begin with a slash none is an exception (WatchManager.containsWatcher).
+func (q *request) checkAnybodys(zxid int64, path string, wanted [sides]watchMode) {
 	found := false
 	for side := range q.s.watches {
 		switch there := len(q.s.watches[side].byPath[path]) > 0; {
-		case !wanted[side], path == "":
+		case wanted[side] == 0, path == "":
 		case there:
 			found = true
 		case path[0] != '/':
@@ -201,9 +234,7 @@ func (q *request) addWatch(zxid int64, path string, mode proto.AddWatchMode) {
 		q.fail(zxid, proto.ErrMarshalling)
 		return
 	}
-	for i := range q.s.watches {
-		q.s.watches[i].add(q.c, path, m)
-	}
+	q.addPersistent(path, m)
 	q.c.beginLocked(q.xid, zxid)
 	q.c.out = jute.AppendInt(q.c.out, 0)
 	q.c.endLocked()

@@ -31,7 +31,10 @@ type Server struct {
 	stamp    uint64        // number of the event being sent
 	hit      []*connection // who gets it
 	sessions map[int64]*session
-	openACL  []proto.ACL // world, anyone, all: shared by the znodes that have it
+	// quorum and configVersion are the ensemble of SetEnsemble; without it the server stands alone.
+	quorum        quorum
+	configVersion int64
+	openACL       []proto.ACL // world, anyone, all: shared by the znodes that have it
 
 	lastSession int64
 	nextExpiry  time.Duration // what expiryTimer is set to, since start; 0: not set
@@ -48,6 +51,7 @@ type Server struct {
 
 	rules    []*Rule
 	hook     func(*Request) Verdict
+	shaken   func(Handshake)
 	manual   bool
 	arrived  []*arrival    // requests that wait for Step
 	accepted []*arrival    // requests that wait for their commit
@@ -58,11 +62,12 @@ type Server struct {
 // New returns a server without a listener: use Dial for connections in memory, Listen for TCP, or both.
 func New(opts ...Option) *Server {
 	now := time.Now()
+	cfg := newConfig(opts)
 	s := &Server{
-		cfg:      newConfig(opts),
+		cfg:      cfg,
 		start:    now,
 		tree:     newTree(),
-		watches:  [sides]watchTable{newWatchTable(dataSide), newWatchTable(childSide)},
+		watches:  [sides]watchTable{newWatchTable(dataSide, cfg.version), newWatchTable(childSide, cfg.version)},
 		sessions: make(map[int64]*session),
 		openACL:  []proto.ACL{{Perms: proto.PermAll, ID: proto.ID{Scheme: schemeWorld, ID: idAnyone}}},
 		// Server number 1 in the top byte, then the time, as Java's SessionTrackerImpl.initializeNextSessionId.

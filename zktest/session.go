@@ -18,6 +18,7 @@ type session struct {
 	deadline   time.Duration // since Server.start; a multiple of the tick
 	owner      *connection   // the connection whose writes count; nil while there is none
 	ephemerals []*node
+	local      *Member // the only member that knows it, which is read-only; nil for those that all know
 }
 
 func (ss *session) own(n *node) {
@@ -115,8 +116,12 @@ func (s *Server) endSessionLocked(ss *session, now time.Time) {
 	}
 }
 
-// removeSessionLocked is the closeSession transaction.
+// removeSessionLocked is the closeSession transaction; a local session ends without one.
 func (s *Server) removeSessionLocked(ss *session, now time.Time) int64 {
+	if ss.local != nil {
+		delete(s.sessions, ss.id)
+		return ss.local.snapshot.zxid
+	}
 	tx := s.beginLocked(now)
 	for len(ss.ephemerals) > 0 {
 		tx.remove(ss.ephemerals[0])

@@ -149,14 +149,19 @@ func (s *Server) watchesLocked() []Watch {
 	for side := range s.watches {
 		for path, refs := range s.watches[side].byPath {
 			for _, ref := range refs {
-				w := Watch{Path: path, Kind: WatchKind(side), Conn: ref.c.number}
-				if ref.mode != watchOnce {
-					w.Kind = WatchPersistent + WatchKind(ref.mode-watchPersistent)
-				}
+				w := Watch{Path: path, Conn: ref.c.number}
 				if ref.c.ss != nil {
 					w.SessionID = ref.c.ss.id
 				}
-				out = append(out, w)
+				for _, k := range []struct {
+					mode watchMode
+					kind WatchKind
+				}{{watchOnce, WatchKind(side)}, {watchPersistent, WatchPersistent}, {watchRecursive, WatchRecursive}} {
+					if ref.modes&k.mode != 0 {
+						w.Kind = k.kind
+						out = append(out, w)
+					}
+				}
 			}
 		}
 	}

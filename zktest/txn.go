@@ -39,7 +39,7 @@ func (s *Server) beginLocked(now time.Time) *txn {
 // commit fires the watches, in the order of the changes.
 func (tx *txn) commit() {
 	for _, e := range tx.events {
-		tx.s.fireLocked(e)
+		tx.s.fireLocked(e, tx.zxid)
 	}
 }
 

@@ -8,26 +8,29 @@ import (
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
-// watchMode is how long a watch lives and what it covers. A connection has one mode per path and table, the newest, as in
-// servers before 3.9.0 (docs/protocol.md section 11).
+// watchMode is how long a watch lives and what it covers; several are a set. A connection has one mode per path and table,
+// the newest, in servers before 3.9.0, and then as many as it asked for (docs/protocol.md section 11).
 type watchMode uint8
 
 const (
-	watchOnce watchMode = iota
+	watchOnce watchMode = 1 << iota
 	watchPersistent
 	watchRecursive
+
+	watchAny = watchOnce | watchPersistent | watchRecursive
 )
 
 // watchTable holds the watches of one side: data and existence, or children. Guarded by Server.mu.
 type watchTable struct {
-	side      int // index in connection.watches
+	side      int  // index in connection.watches
+	addsUp    bool // modes of one connection and path add up; else the newest counts
 	byPath    map[string][]watchRef
 	recursive int // number of recursive watches: without any, ancestors need no look
 }
 
 type watchRef struct {
-	c    *connection
-	mode watchMode
+	c     *connection
+	modes watchMode // never empty
 }
 
 // The two sides of watches, and of connection.watches.
@@ -37,67 +40,79 @@ const (
 	sides
 )
 
-func newWatchTable(side int) watchTable {
-	return watchTable{side: side, byPath: make(map[string][]watchRef)}
+func newWatchTable(side int, v Version) watchTable {
+	return watchTable{side: side, addsUp: v >= Version393, byPath: make(map[string][]watchRef)}
 }
 
-// add registers a watch of c on path, in place of an earlier one there.
+// add registers a watch of c on path: besides the earlier ones there, or in place of them.
 func (w *watchTable) add(c *connection, path string, mode watchMode) {
 	if c.gone {
 		return
 	}
-	if mode == watchRecursive {
-		w.recursive++
-	}
-	if _, ok := c.watches[w.side][path]; ok {
-		for i, ref := range w.byPath[path] {
-			if ref.c == c {
-				w.dropped(ref.mode)
-				w.byPath[path][i].mode = mode
-				return
+	for i, ref := range w.of(c, path) {
+		if ref.c == c {
+			modes := mode
+			if w.addsUp {
+				modes |= ref.modes
 			}
+			w.count(ref.modes, modes)
+			w.byPath[path][i].modes = modes
+			return
 		}
 	}
 	if c.watches[w.side] == nil {
 		c.watches[w.side] = make(map[string]struct{})
 	}
 	c.watches[w.side][path] = struct{}{}
+	w.count(0, mode)
 	w.byPath[path] = append(w.byPath[path], watchRef{c, mode})
 }
 
-func (w *watchTable) dropped(mode watchMode) {
-	if mode == watchRecursive {
-		w.recursive--
-	}
+// count keeps the number of recursive watches.
+func (w *watchTable) count(old, now watchMode) {
+	w.recursive += int(now&watchRecursive)/int(watchRecursive) - int(old&watchRecursive)/int(watchRecursive)
 }
 
-// has reports whether c watches path.
-func (w *watchTable) has(c *connection, path string) bool {
-	_, ok := c.watches[w.side][path]
-	return ok
+// of returns everybody's watches on path if c is among their owners.
+func (w *watchTable) of(c *connection, path string) []watchRef {
+	if _, ok := c.watches[w.side][path]; !ok {
+		return nil
+	}
+	return w.byPath[path]
 }
 
-// remove takes the watch of c on path away and reports whether there was one.
-func (w *watchTable) remove(c *connection, path string) bool {
-	if !w.has(c, path) {
-		return false
-	}
-	delete(c.watches[w.side], path)
-	refs := w.byPath[path]
-	for i, ref := range refs {
+// has reports whether c watches path in one of the modes.
+func (w *watchTable) has(c *connection, path string, modes watchMode) bool {
+	for _, ref := range w.of(c, path) {
 		if ref.c == c {
-			w.dropped(ref.mode)
-			w.store(path, append(refs[:i], refs[i+1:]...))
-			break
+			return ref.modes&modes != 0
 		}
 	}
-	return true
+	return false
+}
+
+// remove takes the watches of c on path that have one of the modes away and reports whether there was one.
+func (w *watchTable) remove(c *connection, path string, modes watchMode) bool {
+	refs := w.of(c, path)
+	for i, ref := range refs {
+		if ref.c != c {
+			continue
+		}
+		left := ref.modes &^ modes
+		w.count(ref.modes, left)
+		if refs[i].modes = left; left == 0 {
+			delete(c.watches[w.side], path)
+			w.store(path, append(refs[:i], refs[i+1:]...))
+		}
+		return left != ref.modes
+	}
+	return false
 }
 
 // removeAll takes all watches of c away.
 func (w *watchTable) removeAll(c *connection) {
 	for path := range c.watches[w.side] {
-		w.remove(c, path)
+		w.remove(c, path, watchAny)
 	}
 }
 
@@ -115,10 +130,10 @@ func (s *Server) triggerLocked(w *watchTable, kind proto.EventType, path string)
 	if refs := w.byPath[path]; len(refs) > 0 {
 		kept := refs[:0]
 		for _, ref := range refs {
-			if ref.mode != watchRecursive || kind != proto.EventNodeChildrenChanged {
+			if ref.modes != watchRecursive || kind != proto.EventNodeChildrenChanged {
 				s.hitLocked(ref.c)
 			}
-			if ref.mode != watchOnce {
+			if ref.modes &^= watchOnce; ref.modes != 0 {
 				kept = append(kept, ref)
 			} else {
 				delete(ref.c.watches[w.side], path)
@@ -136,7 +151,7 @@ func (s *Server) triggerLocked(w *watchTable, kind proto.EventType, path string)
 			up = "/"
 		}
 		for _, ref := range w.byPath[up] {
-			if ref.mode == watchRecursive {
+			if ref.modes&watchRecursive != 0 {
 				s.hitLocked(ref.c)
 			}
 		}
@@ -144,34 +159,34 @@ func (s *Server) triggerLocked(w *watchTable, kind proto.EventType, path string)
 }
 
 func (s *Server) hitLocked(c *connection) {
-	if c.stamp != s.stamp {
+	if c.stamp != s.stamp && c.member.service == ReadWrite {
 		c.stamp = s.stamp
 		s.hit = append(s.hit, c)
 	}
 }
 
-// fireLocked sends the events of one change: one frame per connection, event and path (DataTree.createNode, deleteNode,
+// fireLocked sends the events of one change, made by the transaction zxid: one frame per connection, event and path (DataTree.createNode, deleteNode,
 // setData). Watches are used up whether their connection may read the znode, and so hears of it, or not (CVE-2024-23944:
 // servers from 3.8.4 and 3.9.2 on, and Debian's 3.8.0).
-func (s *Server) fireLocked(e change) {
+func (s *Server) fireLocked(e change, zxid int64) {
 	s.stamp++
 	s.triggerLocked(&s.watches[dataSide], e.kind, e.path)
 	if e.kind == proto.EventNodeDeleted {
 		s.triggerLocked(&s.watches[childSide], e.kind, e.path)
 	}
-	s.notifyLocked(e.kind, e.path, e.acl)
+	s.notifyLocked(e.kind, e.path, e.acl, zxid)
 	if e.parent != "" {
 		s.stamp++
 		s.triggerLocked(&s.watches[childSide], proto.EventNodeChildrenChanged, e.parent)
-		s.notifyLocked(proto.EventNodeChildrenChanged, e.parent, e.parentACL)
+		s.notifyLocked(proto.EventNodeChildrenChanged, e.parent, e.parentACL, zxid)
 	}
 }
 
 // notifyLocked sends one event to those connections in s.hit that may read the znode, and empties it.
-func (s *Server) notifyLocked(kind proto.EventType, path string, acl []proto.ACL) {
+func (s *Server) notifyLocked(kind proto.EventType, path string, acl []proto.ACL, zxid int64) {
 	for _, c := range s.hit {
 		if c.may(acl, proto.PermRead) {
-			s.eventLocked(c, kind, path)
+			s.eventLocked(c, kind, path, zxid)
 		}
 	}
 	clear(s.hit)
@@ -181,9 +196,15 @@ func (s *Server) notifyLocked(kind proto.EventType, path string, acl []proto.ACL
 // stateSyncConnected is the state in every WatcherEvent a server sends.
 const stateSyncConnected = 3
 
+// noZxid is the zxid of notifications before 3.9.0, and of those that no transaction caused.
+const noZxid = -1
+
 // eventLocked queues a notification for c. A connection whose member is cut off gets it when the member is back.
-func (s *Server) eventLocked(c *connection, kind proto.EventType, path string) {
+func (s *Server) eventLocked(c *connection, kind proto.EventType, path string, zxid int64) {
 	s.stats.notifications++
+	if !s.is39() {
+		zxid = noZxid
+	}
 	dst := &c.out
 	if c.member.cut {
 		dst = &c.late
@@ -191,7 +212,7 @@ func (s *Server) eventLocked(c *connection, kind proto.EventType, path string) {
 	at := len(*dst)
 	b := append(*dst, 0, 0, 0, 0)
 	b = jute.AppendInt(b, proto.XidNotification)
-	b = jute.AppendLong(b, -1)
+	b = jute.AppendLong(b, zxid)
 	b = jute.AppendInt(b, 0)
 	b = jute.AppendInt(b, int32(kind))
 	b = jute.AppendInt(b, stateSyncConnected)

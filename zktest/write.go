@@ -26,12 +26,25 @@ func (s *Server) readCreateLocked(op proto.Op, r *jute.Reader) createArgs {
 	return a
 }
 
+// begin starts the transaction of a request that has been read. If that failed it answers so and returns nil; before 3.9.0 such
+// a request takes a zxid nevertheless (PrepRequestProcessor.pRequestHelper).
+func (q *request) begin() *txn {
+	if q.r.Err() == nil {
+		return q.s.beginLocked(q.now)
+	}
+	zxid := q.s.tree.zxid
+	if !q.s.is39() {
+		zxid = q.s.beginLocked(q.now).zxid
+	}
+	q.fail(zxid, proto.ErrMarshalling)
+	return nil
+}
+
 // create serves the four kinds of create outside a multi.
 func (q *request) create() {
-	tx := q.s.beginLocked(q.now)
 	a := q.s.readCreateLocked(q.op, q.r)
-	if q.r.Err() != nil || a.path == nil {
-		q.fail(tx.zxid, proto.ErrMarshalling)
+	tx := q.begin()
+	if tx == nil {
 		return
 	}
 	tx.owner = q.c.ss
@@ -80,6 +93,8 @@ func (tx *txn) create(c *connection, a createArgs) (*node, proto.Code) {
 	switch {
 	case code != 0:
 		return nil, code
+	case a.path == nil:
+		return nil, proto.ErrMarshalling
 	case slash < 0 || bytes.IndexByte(a.path, 0) >= 0:
 		return nil, proto.ErrBadArguments
 	}
@@ -132,16 +147,11 @@ func appendSequence(b []byte, v int32) []byte {
 	return append(b, digits[i:]...)
 }
 
-// write serves delete, setData, setACL, reconfig, and check outside a multi.
+// write serves delete, setData and setACL, and check outside a multi, which 3.9.3 does not know.
 func (q *request) write() {
-	tx := q.s.beginLocked(q.now)
-	if q.op == proto.OpReconfig {
-		q.fail(tx.zxid, proto.ErrReconfigDisabled) // as a server without configuration
-		return
-	}
 	a := q.s.readChangeLocked(q.op, q.r)
-	if q.r.Err() != nil || a.path == nil {
-		q.fail(tx.zxid, proto.ErrMarshalling)
+	tx := q.begin()
+	if tx == nil {
 		return
 	}
 	n, code := tx.change(q.c, a)
@@ -233,6 +243,8 @@ func (tx *txn) delete(c *connection, a changeArgs) (*node, proto.Code) {
 	path := string(a.path)
 	slash := strings.LastIndexByte(path, '/')
 	switch {
+	case a.path == nil:
+		return nil, proto.ErrMarshalling
 	case slash < 0, strings.IndexByte(path, 0) >= 0, path == "/", path == "/zookeeper", path == "/zookeeper/quota",
 		path == "/zookeeper/config":
 		return nil, proto.ErrBadArguments

@@ -13,6 +13,15 @@ import (
 // member is one line server.N of a configuration file: the ports on which others reach that member.
 type member struct {
 	quorum, election int
+	client           int // 0 leaves it to each member's own clientPort
+}
+
+func (m member) String() string {
+	text := fmt.Sprintf("127.0.0.1:%d:%d", m.quorum, m.election)
+	if m.client != 0 {
+		text += fmt.Sprintf(";127.0.0.1:%d", m.client)
+	}
+	return text
 }
 
 // configFile returns the text of one server's configuration. members is empty for a standalone server; its entries are
@@ -33,7 +42,7 @@ func configFile(o Options, dataDir string, clientPort int, members []member) str
 		keys["syncLimit"] = strconv.Itoa(o.SyncLimit)
 	}
 	for i, m := range members {
-		keys[fmt.Sprintf("server.%d", i+1)] = fmt.Sprintf("127.0.0.1:%d:%d", m.quorum, m.election)
+		keys[fmt.Sprintf("server.%d", i+1)] = m.String()
 	}
 	maps.Copy(keys, o.Config)
 	var text strings.Builder

@@ -25,12 +25,12 @@ extendedTypesEnabled=true
 initLimit=10
 maxClientCnxns=7
 server.1=127.0.0.1:1:2
-server.2=127.0.0.1:3:4
+server.2=127.0.0.1:3:4;127.0.0.1:5
 snapCount=100
 syncLimit=5
 tickTime=2000
 `
-	if got := configFile(o, "/data", 2181, []member{{1, 2}, {3, 4}}); got != want {
+	if got := configFile(o, "/data", 2181, []member{{quorum: 1, election: 2}, {quorum: 3, election: 4, client: 5}}); got != want {
 		t.Errorf("configuration:\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -69,23 +69,92 @@ func TestOptionsThatContradict(t *testing.T) {
 	}
 }
 
+// touch makes an empty file and the folders that it is in, and returns its path.
+func touch(t *testing.T, parts ...string) string {
+	t.Helper()
+	path := filepath.Join(parts...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestInstallations(t *testing.T) {
-	if _, err := debian(t.TempDir()); !errors.Is(err, ErrNotFound) {
-		t.Errorf("no jars: %v, want ErrNotFound", err)
-	}
 	home := t.TempDir()
-	if _, err := distribution(home); !errors.Is(err, ErrNotFound) {
-		t.Errorf("empty ZK_HOME: %v, want ErrNotFound", err)
+	if in, ok := at(home); ok {
+		t.Errorf("an empty folder: %+v", in)
 	}
-	jar := filepath.Join(home, "lib", "zookeeper-3.9.9.jar")
-	if err := os.Mkdir(filepath.Dir(jar), 0o700); err != nil {
-		t.Fatal(err)
+	touch(t, home, "lib", "slf4j-api.jar")
+	if in, ok := at(home); ok {
+		t.Errorf("a folder with other jars: %+v", in)
 	}
-	if err := os.WriteFile(jar, nil, 0o600); err != nil {
-		t.Fatal(err)
+	jar := touch(t, home, "lib", "zookeeper-3.9.9.jar")
+	in, ok := at(home)
+	if want := []string{filepath.Join(home, "lib", "slf4j-api.jar"), jar}; !ok || in.version != "3.9.9" || !slices.Equal(in.jars, want) {
+		t.Errorf("distribution: %+v, %v", in, ok)
 	}
-	if jars, err := distribution(home); err != nil || !slices.Equal(jars, []string{jar}) {
-		t.Errorf("distribution: %q, %v", jars, err)
+
+	root := t.TempDir()
+	share := filepath.Join(root, debianJars)
+	last, netty := touch(t, share, "zookeeper.jar"), touch(t, share, "netty-codec.jar")
+	touch(t, share, "zookeeper-3.8.7.jar")
+	if in, ok := at(root); ok {
+		t.Errorf("packages without netty-resolver: %+v", in)
+	}
+	resolver := touch(t, share, "netty-resolver.jar")
+	in, ok = at(root)
+	if want := []string{netty, resolver, last}; !ok || in.version != "3.8.7" || !slices.Equal(in.jars, want) {
+		t.Errorf("packages: %+v, %v", in, ok)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	in := installation{version: "3.9.3"}
+	for version, want := range map[string]bool{"": true, "3.9": true, "3.9.3": true, "3": true, "3.8": false, "3.9.31": false, "3.9.": false} {
+		if got := in.is(version); got != want {
+			t.Errorf("3.9.3 is %q: %v", version, got)
+		}
+	}
+	if (installation{}).is("3.9") {
+		t.Error("an installation of unknown version is taken for 3.9")
+	}
+}
+
+func TestFindingVersions(t *testing.T) {
+	bin, folder, home := t.TempDir(), t.TempDir(), t.TempDir()
+	touch(t, bin, "java")
+	touch(t, home, "lib", "zookeeper-3.1.7.jar")
+	touch(t, folder, "zookeeper-3.2", "lib", "zookeeper-3.2.5.jar")
+	touch(t, folder, ".zookeeper-3.3.x", "lib", "zookeeper-3.3.1.jar") // not complete yet
+	t.Setenv("PATH", bin)
+	t.Setenv("ZK_SERVERS", "")
+	t.Setenv("ZK_HOMES", folder)
+	t.Setenv("ZK_VERSION", "")
+	t.Setenv("ZK_HOME", home)
+	for version, want := range map[string]string{"": "3.1.7", "3.1": "3.1.7", "3.2": "3.2.5"} {
+		if in, err := find(version); err != nil || in.version != want || in.java != filepath.Join(bin, "java") {
+			t.Errorf("version %q: %+v, %v, want %s", version, in, err, want)
+		}
+	}
+	_, err := find("3.3")
+	if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "3.3") {
+		t.Errorf("a version that is not there: %v, want ErrNotFound", err)
+	}
+	if _, err := Start(t.Context(), Options{Version: "3.3"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("start of a version that is not there: %v, want ErrNotFound", err)
+	}
+	t.Setenv("ZK_VERSION", "3.2")
+	for version, want := range map[string]string{"": "3.2.5", "3.1": "3.1.7"} {
+		if in, err := find(version); err != nil || in.version != want {
+			t.Errorf("ZK_VERSION is 3.2, version %q: %+v, %v, want %s", version, in, err, want)
+		}
+	}
+	t.Setenv("ZK_HOME", bin)
+	if _, err := find("3.2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a ZK_HOME that is none: %v, want ErrNotFound", err)
 	}
 }
 
@@ -94,9 +163,9 @@ func TestRunningServersAreNotChanged(t *testing.T) {
 	if got := running(); !slices.Equal(got, []string{"127.0.0.1:1", "127.0.0.1:2"}) {
 		t.Errorf("ZK_SERVERS read as %q", got)
 	}
-	for _, o := range []Options{{Own: true}, {Members: 3}, {Config: map[string]string{"a": "b"}}} {
-		if _, err := Start(t.Context(), o); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%+v: %v, want ErrNotFound", o, err)
+	for _, o := range []Options{{Own: true}, {Members: 3}, {Config: map[string]string{"a": "b"}}, {Version: "3.9"}} {
+		if _, err := Start(t.Context(), o); !errors.Is(err, ErrNotFound) || !errors.Is(err, ErrNotOurs) {
+			t.Errorf("%+v: %v, want ErrNotFound and ErrNotOurs", o, err)
 		}
 	}
 	s := &Server{id: 1, addr: "127.0.0.1:1"}

@@ -12,8 +12,14 @@
 // # Where servers come from
 //
 //  1. ZK_SERVERS, a connect string: they run already, are used as they are, and have no faults.
-//  2. ZK_HOME, the folder of an unpacked distribution, with its jars in lib.
-//  3. Debian's packages libzookeeper-java and libnetty-java.
+//  2. ZK_HOME, a home: the folder of an unpacked distribution, with its jars in lib, or the folder into which Debian's
+//     packages were unpacked, with their jars in usr/share/java.
+//  3. Debian's packages libzookeeper-java and libnetty-java, installed.
+//  4. The homes in the folder ZK_HOMES, which is lockkeeper in the user's cache folder unless it is set. The program
+//     fetch, beside this file, puts ZooKeeper 3.9 there (make servers), in zookeeper-3.9, and Curator 5.7 with it.
+//
+// Options.Version asks for one version, and then the first home that has it is taken. ZK_VERSION does the same for all
+// servers that are started without that option: ZK_VERSION=3.9 go test runs tests on 3.9 that would run on Debian's own.
 //
 // When nothing is found Start returns ErrNotFound, and Require skips the test with the reason; with ZK_REQUIRED=1 it fails.
 //

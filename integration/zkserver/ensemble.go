@@ -28,7 +28,7 @@ type Ensemble struct {
 
 // Start starts servers and returns when all serve. The caller owns them until Close. ctx bounds the start only; without a
 // deadline a minute does. Without anything to start, or when ZK_SERVERS names servers and the options need others, the
-// error matches ErrNotFound.
+// error matches ErrNotFound, in the second case ErrNotOurs too.
 func Start(ctx context.Context, o Options) (*Ensemble, error) {
 	if addrs := running(); len(addrs) > 0 {
 		return elsewhere(ctx, o, addrs)
@@ -37,7 +37,7 @@ func Start(ctx context.Context, o Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := find()
+	in, err := find(o.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func Start(ctx context.Context, o Options) (*Ensemble, error) {
 // elsewhere is the ensemble that runs already.
 func elsewhere(ctx context.Context, o Options, addrs []string) (*Ensemble, error) {
 	if o.own() || o.Members > len(addrs) {
-		return nil, fmt.Errorf("%w: ZK_SERVERS names running ones, and this needs servers of its own", ErrNotFound)
+		return nil, fmt.Errorf("%w: ZK_SERVERS names running ones, and this needs servers of its own: %w", ErrNotFound, ErrNotOurs)
 	}
 	e := &Ensemble{}
 	for i, addr := range addrs {
@@ -90,26 +90,44 @@ func (e *Ensemble) prepare(in installation, o Options) error {
 		return err
 	}
 	e.dir = dir
-	w, err := e.wire(o)
+	clients := make([]*loopback.Port, o.Members)
+	for i := range clients {
+		if clients[i], err = e.reserve(); err != nil {
+			return err
+		}
+	}
+	w, err := e.wire(o, clients)
 	if err != nil {
 		return err
 	}
-	for id := 1; id <= o.Members; id++ {
-		port, err := e.reserve()
-		if err != nil {
+	for i, port := range clients {
+		if err := e.add(in, o, port, w.seenBy(i+1)); err != nil {
 			return err
 		}
-		s := &Server{id: id, addr: port.Addr(), dir: filepath.Join(dir, strconv.Itoa(id)), program: in.java, ours: true}
-		s.log = filepath.Join(s.dir, "server.log")
-		config, err := writeConfig(o, s.dir, id, port.Number(), w.seenBy(id))
-		if err != nil {
-			return err
-		}
-		if s.arguments, err = in.arguments(o, s.dir, config); err != nil {
-			return err
-		}
-		e.servers = append(e.servers, s)
 	}
+	return nil
+}
+
+// add lays out the next server.
+func (e *Ensemble) add(in installation, o Options, port *loopback.Port, members []member) error {
+	id := len(e.servers) + 1
+	s := &Server{id: id, addr: port.Addr(), dir: filepath.Join(e.dir, strconv.Itoa(id)), program: in.java, ours: true}
+	s.log = filepath.Join(s.dir, "server.log")
+	if o.TLS != nil {
+		secure, err := e.reserve()
+		if err != nil {
+			return err
+		}
+		s.secure, o = secure.Addr(), o.secured(id, secure.Number())
+	}
+	config, err := writeConfig(o, s.dir, id, port.Number(), members)
+	if err != nil {
+		return err
+	}
+	if s.arguments, err = in.arguments(o, s.dir, config); err != nil {
+		return err
+	}
+	e.servers = append(e.servers, s)
 	return nil
 }
 
@@ -138,6 +156,15 @@ func (e *Ensemble) ConnectString() string {
 	addrs := make([]string, len(e.servers))
 	for i, s := range e.servers {
 		addrs[i] = s.addr
+	}
+	return strings.Join(addrs, ",")
+}
+
+// SecureConnectString names the TLS ports of all servers, which have Options.TLS.
+func (e *Ensemble) SecureConnectString() string {
+	addrs := make([]string, len(e.servers))
+	for i, s := range e.servers {
+		addrs[i] = s.secure
 	}
 	return strings.Join(addrs, ",")
 }

@@ -33,3 +33,12 @@ func Require(t testing.TB, o Options) *Ensemble {
 	})
 	return e
 }
+
+// Versions returns what a test that runs on several versions asks for: 3.8 and 3.9. When the environment names certain
+// servers, by ZK_SERVERS, ZK_HOME or ZK_VERSION, it is the empty one alone, which takes these.
+func Versions() []string {
+	if os.Getenv("ZK_SERVERS")+os.Getenv("ZK_HOME")+os.Getenv("ZK_VERSION") != "" {
+		return []string{""}
+	}
+	return []string{"3.8", "3.9"}
+}

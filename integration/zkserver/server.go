@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,7 @@ const (
 type Server struct {
 	id        int
 	addr      string
+	secure    string // empty without Options.TLS
 	dir       string
 	log       string
 	program   string
@@ -38,6 +40,9 @@ func (s *Server) ID() int { return s.id }
 
 // Addr returns the host:port for clients. It stays the same when the server is started again.
 func (s *Server) Addr() string { return s.addr }
+
+// SecureAddr returns the host:port for clients that speak TLS; empty without Options.TLS. It stays the same as well.
+func (s *Server) SecureAddr() string { return s.secure }
 
 // Dir returns the folder with the server's configuration and, in data, its data; empty for a server that runs elsewhere.
 func (s *Server) Dir() string { return s.dir }
@@ -179,6 +184,9 @@ func (s *Server) poll(ctx context.Context, done func(Status, error) bool) error 
 	defer every.Stop()
 	for {
 		st, err := s.Status(ctx)
+		if err == nil {
+			err = s.secureUp(ctx)
+		}
 		if ctx.Err() == nil && done(st, err) {
 			return nil
 		}
@@ -190,6 +198,18 @@ func (s *Server) poll(ctx context.Context, done func(Status, error) bool) error 
 		case <-every.C:
 		}
 	}
+}
+
+// secureUp reports an error while the server does not listen for TLS, which it begins to do after it serves plain clients.
+func (s *Server) secureUp(ctx context.Context) error {
+	if s.secure == "" {
+		return nil
+	}
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp", s.secure)
+	if err != nil {
+		return err
+	}
+	return nc.Close()
 }
 
 // exit describes the end of a process.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,18 @@ func TestOneServer(t *testing.T) {
 	}
 	if leader, err := ens.Leader(t.Context()); err != nil || leader.ID() > len(ens.Servers()) {
 		t.Errorf("leader %v, %v", leader, err)
+	}
+}
+
+func TestVersionsAreWhatWasAskedFor(t *testing.T) {
+	for _, version := range zkserver.Versions() {
+		t.Run("version "+version, func(t *testing.T) {
+			s := zkserver.Require(t, zkserver.Options{Version: version}).Server(1)
+			if st, err := s.Status(t.Context()); err != nil || version != "" && !strings.HasPrefix(st.Version, version+".") {
+				t.Errorf("a server of version %q, %v", st.Version, err)
+			}
+			handshake(t, s.Addr())
+		})
 	}
 }
 

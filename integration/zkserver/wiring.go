@@ -24,8 +24,8 @@ func (w wiring) seenBy(id int) []member {
 	return seen
 }
 
-// wire reserves the members' ports and starts the proxies between them.
-func (e *Ensemble) wire(o Options) (wiring, error) {
+// wire reserves the members' ports and starts the proxies between them. clients are the ports for clients.
+func (e *Ensemble) wire(o Options, clients []*loopback.Port) (wiring, error) {
 	w := wiring{proxy: make(map[[2]int][2]*loopback.Port)}
 	if o.Members == 1 {
 		return w, nil
@@ -36,7 +36,11 @@ func (e *Ensemble) wire(o Options) (wiring, error) {
 		if err != nil {
 			return w, err
 		}
-		w.own = append(w.own, member{quorum: ports[0].Number(), election: ports[1].Number()})
+		m := member{quorum: ports[0].Number(), election: ports[1].Number()}
+		if o.reconfigures() {
+			m.client = clients[i].Number()
+		}
+		w.own = append(w.own, m)
 		addrs[i] = [2]string{ports[0].Addr(), ports[1].Addr()}
 	}
 	if !o.QuorumProxies {

@@ -11,7 +11,7 @@ import (
 )
 
 // offered are the packages that a fresh importer uses.
-var offered = []string{"client", "recipes"}
+var offered = []string{"client", "recipes", "cache", "admin"}
 
 // complete says that all of them must be there.
 const complete = true

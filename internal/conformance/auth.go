@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	"time"
-
 	"github.com/lockkeeper/lockkeeper/client"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
@@ -14,7 +12,6 @@ func authEntries() []entry {
 		{"C130 F38", "an unknown scheme is final: one state, an error for every request, no reconnect", nil, authRefused},
 		{"P13.1 E15 E16", "what servers answer to credentials", nil, authAnswers},
 		{"P13.1 P21.4", "replies to credentials may overtake those of requests sent before them", nil, authOvertakes},
-		{"P13.3", "SASL on a server without it: a null token, and the connection stays", nil, saslAbsent},
 	}
 }
 
@@ -146,14 +143,4 @@ func authOvertakes(e *env) {
 		}
 	}
 	equal(e, "replies in order", next, 7)
-}
-
-func saslAbsent(e *env) {
-	r := e.raw()
-	e.must(r.fc.SetReadDeadline(time.Now().Add(bound)))
-	var rep proto.SetSASLResponse
-	got := r.ok(proto.OpSASL, &proto.GetSASLRequest{Token: []byte{}}, &rep)
-	equal(e, "token", rep.Token == nil, true)
-	equal(e, "zxid", got.zxid, 0)
-	r.get(e.root, false)
 }

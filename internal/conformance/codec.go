@@ -14,6 +14,7 @@ func codecEntries() []entry {
 		{"C10", "bytes behind a record are ignored, by the server and by the client", nil, trailingBytes},
 		{"C15 F11", "answers that arrive byte by byte are the same", nil, byteByByte},
 		{"P2", "null strings, absurd lengths inside a frame: -5, and the connection lives", nil, brokenRecords},
+		{"P2 writes", "writes that cannot be read: -5, and the connection lives", []Ability{Unreadable, Alone}, brokenWrites},
 		{"P2 lists", "null and negative access lists, and null parts of them", nil, brokenLists},
 	}
 }
@@ -99,17 +100,40 @@ func brokenRecords(e *env) {
 		{"getData of a null path", proto.OpGetData, null + "\x00"},
 		{"exists of a null path", proto.OpExists, null + "\x00"},
 		{"getChildren without a flag", proto.OpGetChildren, path},
-		{"setData cut short", proto.OpSetData, path + number(4) + "ab"},
 		{"length beyond the frame", proto.OpGetData, number(1000) + "/x"},
 		{"length below -1", proto.OpGetData, number(-2) + "\x00"},
-		{"empty create", proto.OpCreate2, ""},
-		{"empty delete", proto.OpDelete, ""},
 		{"empty setWatches", proto.OpSetWatches, ""},
 		{"empty addWatch", proto.OpAddWatch, ""},
 		{"multi without an end", proto.OpMulti, ""},
 	} {
 		if code := r.code(tc.op, bare(tc.body)); code != proto.ErrMarshalling {
 			e.Errorf("%s: %v, want %v", tc.name, code, proto.ErrMarshalling)
+		}
+	}
+	r.ok(proto.OpCreate, newNode(e.path("/x"), "", proto.ModePersistent), &proto.CreateResponse{})
+}
+
+// brokenWrites are refused before they get a zxid since 3.9.0 (ZOOKEEPER-4575), and after it before.
+func brokenWrites(e *env) {
+	r := e.raw()
+	uses := int64(1)
+	if e.tg.Version >= NewVersion(3, 9, 0) {
+		uses = 0
+	}
+	for name, tc := range map[string]struct {
+		op   proto.Op
+		body string
+	}{
+		"setData cut short": {proto.OpSetData, text(e.root) + number(4) + "ab"},
+		"empty setData":     {proto.OpSetData, ""},
+		"empty create":      {proto.OpCreate2, ""},
+		"empty delete":      {proto.OpDelete, ""},
+		"empty setACL":      {proto.OpSetACL, ""},
+	} {
+		start := r.do(proto.OpExists, &proto.ExistsRequest{Path: e.root}).zxid
+		rep := r.do(tc.op, bare(tc.body))
+		if rep.code != proto.ErrMarshalling || len(rep.body) != 0 || rep.zxid != start+uses {
+			e.Errorf("%s: %v with a body of %d bytes, zxid %#x after %#x, want it to rise by %d", name, rep.code, len(rep.body), rep.zxid, start, uses)
 		}
 	}
 	r.ok(proto.OpCreate, newNode(e.path("/x"), "", proto.ModePersistent), &proto.CreateResponse{})

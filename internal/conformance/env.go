@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -68,10 +69,23 @@ func (e *env) tap() *tap {
 	return tp
 }
 
+// roamer connects a client that knows all members of the ensemble, if the target is one, and begins at any of them. What
+// others read elsewhere may be older than what it has read or written.
+func (e *env) roamer() (*client.Client, *tap) {
+	e.Helper()
+	tp := e.tap()
+	return e.connectTo(cmp.Or(e.tg.Members, e.tg.Addr), tp), tp
+}
+
 // connect connects a client through tp.
 func (e *env) connect(tp *tap, opts ...client.Option) *client.Client {
 	e.Helper()
-	c, err := client.Connect(e.ctx, e.tg.Addr+e.root, e.options(tp, opts)...)
+	return e.connectTo(e.tg.Addr, tp, opts...)
+}
+
+func (e *env) connectTo(servers string, tp *tap, opts ...client.Option) *client.Client {
+	e.Helper()
+	c, err := client.Connect(e.ctx, servers+e.root, e.options(tp, opts)...)
 	e.must(err)
 	e.Cleanup(func() { _ = c.Close() }) // whether it can be confirmed is up to what the entry did
 	return c

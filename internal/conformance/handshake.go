@@ -18,7 +18,7 @@ func handshakeEntries() []entry {
 		{"P4 E26", "a session that is over, or never was, is answered by timeout 0 and a close", nil, expiredAnswer},
 		{"P4.zxid", "a client that has seen more than the server is refused without a byte", nil, aheadOfServer},
 		{"P4.moved", "a second connection of a session on the same server cuts the first", nil, secondConnection},
-		{"P1", "handshake, auth, read and ping in one write are all answered", nil, pipelinedHandshake},
+		{"P1", "handshake, auth, read and ping in one write are all answered", []Ability{HandshakeFirst}, pipelinedHandshake},
 		{"P19", "four-letter words are answered before the handshake, by text and a close", nil, fourLetterWords},
 	}
 }

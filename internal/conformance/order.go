@@ -197,11 +197,14 @@ func ephemeralsGo(e *env) {
 	owner.write(append(frames, requestFrame(late, proto.OpCreate, newNode(e.path("/late"), "", proto.ModePersistent))...))
 	rep := owner.recv()
 	equal(e, "reply to the close", rep.code, 0)
-	// What comes behind the close is dropped, or refused if the server is quick.
+	// What comes behind the close is dropped, or refused if the server is quick: while the session is being closed, or as one
+	// that it does not know if it is very quick with the close and slow with what follows.
 	if b, err := owner.fc.ReadFrame(); err == nil {
 		refused := header(b)
 		equal(e, "reply behind the close", refused.xid, late)
-		equal(e, "code of the reply behind the close", refused.code, proto.ErrSessionExpired)
+		if refused.code != proto.ErrSessionExpired && refused.code != proto.ErrUnknownSession {
+			e.Errorf("reply behind the close: %v", refused.code)
+		}
 		owner.gone()
 	} else if !isClosed(err) {
 		e.Errorf("behind the close: %v", err)
@@ -242,7 +245,6 @@ func zxidUse(e *env) {
 		"failed create":   {proto.OpCreate, newNode(e.root, "", proto.ModePersistent), 1},
 		"failed delete":   {proto.OpDelete, &proto.DeleteRequest{Path: e.path("/no"), Version: -1}, 1},
 		"bad path":        {proto.OpCreate, newNode(e.path("//"), "", proto.ModePersistent), 1},
-		"broken write":    {proto.OpSetData, none, 1},
 		"broken read":     {proto.OpGetData, none, 0},
 		"empty multi":     {proto.OpMulti, bare(proto.AppendMulti(nil, nil)), 1},
 		"broken multi":    {proto.OpMulti, none, 1},

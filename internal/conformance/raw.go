@@ -23,6 +23,8 @@ type raw struct {
 	xid int32
 	// seen are the events that came in front of replies, since the last call of events.
 	seen []seen
+	// zxids are those of the events that came in front of replies, for who wants them.
+	zxids []int64
 }
 
 // seen is a notification.
@@ -173,6 +175,7 @@ func (r *raw) recv() reply {
 			return rep
 		}
 		r.seen = append(r.seen, r.event(rep))
+		r.zxids = append(r.zxids, rep.zxid)
 	}
 }
 

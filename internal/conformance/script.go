@@ -35,6 +35,7 @@ func Transcript(t *testing.T, tg *Target, seed uint64, n int) []string {
 	for i := range s.conns {
 		s.open(i)
 	}
+	s.conns[0].create(e.root+"/keep", "", proto.ModePersistent) // so that the run's znode is never deleted
 	s.base = s.conns[0].do(proto.OpExists, &proto.ExistsRequest{Path: "/"}).zxid
 	s.last = s.base
 	for range n {
@@ -53,7 +54,7 @@ func (s *script) open(i int) {
 func (s *script) step() {
 	i := s.rnd.IntN(scriptConns)
 	r := s.conns[i]
-	switch s.rnd.IntN(60) {
+	switch s.rnd.IntN(80) {
 	case 0:
 		r.bye()
 		s.open(i)
@@ -65,16 +66,40 @@ func (s *script) step() {
 	case 2:
 		user := string(rune('a' + s.rnd.IntN(3)))
 		s.note(i, "auth "+user, fmt.Sprint(int32(r.auth("digest", user+":pw"))))
+	case 3:
+		s.unknown(i)
 	default:
 		req := s.request()
 		rep := r.do(req.op, req.rec)
-		zxid := rep.zxid
-		if zxid > 0 {
-			s.last = max(s.last, zxid)
-			zxid -= s.base
-		}
-		s.note(i, req.text, fmt.Sprintf("%d zxid %d %s", int32(rep.code), zxid, s.body(req, rep)))
+		s.last = max(s.last, rep.zxid)
+		s.note(i, req.text, fmt.Sprintf("%d zxid %d %s", int32(rep.code), s.zxid(rep.zxid), s.body(req, rep)))
 	}
+}
+
+// unknown makes a request that the server does not know, which costs the connection, and attaches again.
+func (s *script) unknown(i int) {
+	r := s.conns[i]
+	req := scripted{op: proto.Op(s.rnd.IntN(20) + 200), rec: none}
+	// A check by itself is never answered before 3.8.5 and 3.9.3 (docs/protocol.md section 21).
+	if s.checkIsUnknown() && s.rnd.IntN(2) == 0 {
+		req = scripted{op: proto.OpCheck, rec: &proto.CheckVersionRequest{Path: s.path(), Version: s.version()}}
+	}
+	rep := r.do(req.op, req.rec)
+	r.gone()
+	s.conns[i] = s.e.attach(r.again())
+	s.note(i, fmt.Sprintf("unknown %v %+q", req.op, s.short(fmt.Sprintf("%+q", req.rec))), fmt.Sprintf("%d zxid %d %x", int32(rep.code), rep.zxid, rep.body))
+}
+
+func (s *script) checkIsUnknown() bool {
+	return s.e.tg.Version.since(NewVersion(3, 8, 5), NewVersion(3, 9, 3))
+}
+
+// zxid counts from the beginning; what is none stays as it is.
+func (s *script) zxid(zxid int64) int64 {
+	if zxid > 0 {
+		return zxid - s.base
+	}
+	return zxid
 }
 
 // note writes a line, with the events that every session has had by now.
@@ -82,9 +107,10 @@ func (s *script) note(i int, what, answer string) {
 	line := fmt.Sprintf("%d: %s -> %s", i, what, answer)
 	for k, r := range s.conns {
 		var events []string
-		for _, ev := range r.events() {
-			events = append(events, fmt.Sprintf("%v %s", ev.Kind, s.short(ev.Path)))
+		for k, ev := range r.events() {
+			events = append(events, fmt.Sprintf("%v %s at %d", ev.Kind, s.short(ev.Path), s.zxid(r.zxids[k])))
 		}
+		r.zxids = nil
 		if strings.HasPrefix(what, "close") {
 			slices.Sort(events) // ephemerals go in no particular order
 		}
@@ -152,13 +178,7 @@ func (s *script) list(names []string) []string {
 
 // stat puts a Stat into words that are the same for every run.
 func (s *script) stat(st proto.Stat) string {
-	rel := func(zxid int64) int64 {
-		if zxid > 0 {
-			return zxid - s.base
-		}
-		return zxid
-	}
-	return fmt.Sprintf(" {c%d m%d p%d v%d c%d a%d len %d kids %d owner %s touched %v}", rel(st.Czxid), rel(st.Mzxid), rel(st.Pzxid),
+	return fmt.Sprintf(" {c%d m%d p%d v%d c%d a%d len %d kids %d owner %s touched %v}", s.zxid(st.Czxid), s.zxid(st.Mzxid), s.zxid(st.Pzxid),
 		st.Version, st.Cversion, st.Aversion, st.DataLength, st.NumChildren, s.names[st.EphemeralOwner], st.Ctime > 0)
 }
 

@@ -73,7 +73,7 @@ func (e *env) expect(a armed) {
 }
 
 func restarted(e *env) {
-	c, _ := e.client()
+	c, _ := e.roamer()
 	w := e.follow(c)
 	id := c.SessionID()
 	_, _, err := c.Create(e.ctx, "/e", nil, client.ModeEphemeral, nil)
@@ -176,7 +176,7 @@ func queuedAtTheEnd(e *env) {
 }
 
 func cutOften(e *env) {
-	c, tp := e.client()
+	c, tp := e.roamer()
 	w := e.follow(c)
 	id := c.SessionID()
 	_, _, err := c.Create(e.ctx, "/e", nil, client.ModeEphemeral, nil)

@@ -43,9 +43,9 @@ type entry struct {
 func entries() []entry {
 	var all []entry
 	for _, part := range [][]entry{
-		goldenEntries(), codecEntries(), frameEntries(), handshakeEntries(), orderEntries(), pipelineEntries(),
-		sessionEntries(), watchEntries(), rewatchEntries(), persistentEntries(), multiEntries(), createEntries(),
-		apiEntries(), pathEntries(), aclEntries(), authEntries(), closeEntries(), lockEntries(), lockFaultEntries(),
+		goldenEntries(), codecEntries(), frameEntries(), limitEntries(), handshakeEntries(), orderEntries(), pipelineEntries(),
+		sessionEntries(), watchEntries(), rewatchEntries(), persistentEntries(), watcherEntries(), operationEntries(), helperEntries(), multiEntries(), createEntries(),
+		apiEntries(), pathEntries(), aclEntries(), authEntries(), saslEntries(), closeEntries(), lockEntries(), lockFaultEntries(),
 	} {
 		all = append(all, part...)
 	}

@@ -12,22 +12,28 @@ import (
 // Target is a server to run entries on. It is not changed once a provider has handed it out.
 type Target struct {
 	Name    string  // for the table
-	Addr    string  // host:port
+	Addr    string  // host:port of the server that entries dial
+	Members string  // the connect string of all members of an ensemble, the one at Addr among them; empty without others
 	Version Version // of the server
 	// Dial connects to the server; nil means over TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Tick is the server's tickTime. Session timeouts lie between 2 and 20 of it.
 	Tick time.Duration
 
-	// Restart ends the server, or what looks like that to its clients, and returns when it serves again, with its data.
+	// Restart ends the server, or what looks like that to its clients, and returns when it serves again, with its data. An
+	// ensemble's members do so one after the other.
 	Restart func(ctx context.Context) error
 	// Watches returns the ids of the sessions that have a data-side watch, by path.
 	Watches func(ctx context.Context) (map[string][]int64, error)
 	// Sweep has the server remove containers that have become empty, or returns when it does so soon by itself.
 	Sweep func(ctx context.Context) error
 
-	// Without says why an ability is missing. Each of the three functions that is nil needs its reason here; the ability
-	// Alone has no function.
+	// SASL is another server of the kind, which has SASL and does not enforce it; SASLUser may authenticate there, with
+	// SASLPassword. nil if there is none.
+	SASL *Target
+
+	// Without says why an ability is missing. Each of the three functions that is nil needs its reason here; the other
+	// abilities have no function.
 	Without map[Ability]string
 }
 
@@ -41,6 +47,14 @@ const (
 	Sweep   Ability = "sweep"   // Target.Sweep
 	// Alone: nobody else writes, so that zxids are counted by the entry alone.
 	Alone Ability = "alone"
+	// Unreadable: it may be sent writes that it cannot read. From 3.9.0 on they are the end of an ensemble: the leader proposes
+	// the failure with a zxid that it has used, and its followers stop when they are told to commit it
+	// (PrepRequestProcessor.pRequestHelper, FollowerZooKeeperServer.commit).
+	Unreadable Ability = "take unreadable writes"
+	SASL       Ability = "authenticate by SASL" // at Target.SASL
+	// HandshakeFirst: what comes in one write with a ConnectRequest is answered behind it. The Netty server answers credentials
+	// at once, while the session is being made (NettyServerCnxn.receiveMessage).
+	HandshakeFirst Ability = "answer the handshake first"
 )
 
 // lacks returns why the target cannot do all that is needed, or "".
@@ -48,6 +62,9 @@ func (tg *Target) lacks(needs []Ability) string {
 	for _, a := range needs {
 		if why := tg.Without[a]; why != "" {
 			return "cannot " + string(a) + ": " + why
+		}
+		if a == SASL && tg.SASL == nil {
+			return "cannot " + string(a) + ": there is no such server beside it"
 		}
 	}
 	return ""

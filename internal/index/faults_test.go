@@ -16,7 +16,7 @@ var faults = map[int]string{
 	3:  "session.TestSilentHandshakesLeaveTimeForTheOthers session.TestAttemptIsBoundedFromTheDial integration.TestFaults",
 	4:  "integration.TestFaults",
 	5:  "integration.TestFaults integration.TestSessionMovesFromAFollowerCutOffFromTheLeader recipes.TestCutOffFromTheLeader",
-	6:  "none: there is no read-only mode yet; the refusal of the handshake is fault 17",
+	6:  "integration.TestReadOnly client.TestReadOnlyAndBack client.TestReadOnlyServerRefuses",
 	7:  "session.TestSlowServerIsKept session.TestSlowHandshakeIsFollowedByAPing",
 	8:  "session.TestStuckConsumers",
 	9:  "session.TestTornAtEveryByte conn.TestStreamSplitAtEveryByte conn.TestOneByteAtATime",
