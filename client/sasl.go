@@ -19,7 +19,12 @@ type (
 	// SASLError says why an attempt to authenticate came to no result. It is among the reasons of a *ServersError; the attempt is
 	// made again.
 	SASLError = session.SASLError
+	// TokenError says that a mechanism wanted to send, or a server has sent, more than MaxSASLToken.
+	TokenError = session.TokenError
 )
+
+// MaxSASLToken is the largest SASL token in bytes, in either direction.
+const MaxSASLToken = session.MaxSASLToken
 
 // ErrNoSASL says that the server answered a SASL token with none: it does not authenticate by SASL. It is found in an
 // *AuthError, which makes it final, unless the option SASLOptional was given.

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"io"
 	"net"
 	"strconv"
 	"syscall"
@@ -44,10 +45,12 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes a dial that the peer has accepted and reset match ErrRefused. A server with too many connections of our address
-// (maxClientCnxns) closes the next one at once, and whether connect or the handshake finds that out is a matter of chance.
+// Is makes a dial or TLS handshake match ErrRefused when the peer has accepted the connection and closed it without a word. A server
+// with too many connections of our address (maxClientCnxns) does that at once, and whether connect or a handshake finds it out is
+// a matter of chance.
 func (e *Error) Is(target error) bool {
-	return target == ErrRefused && e.Op == "dial" && (errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE))
+	reset := errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE)
+	return target == ErrRefused && (e.Op == "dial" && reset || e.Op == "tls" && (reset || errors.Is(e.Err, io.EOF)))
 }
 
 // HandshakeError is an attempt that gave no session. Which kind it is, errors.Is and errors.As tell: ErrRefused, ErrExpired,

@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"os"
 	"syscall"
@@ -24,4 +25,19 @@ func TestDialThatIsReset(t *testing.T) {
 			assert.NotErrorIs(t, err, conn.ErrRefused)
 		}
 	}
+}
+
+// Over TLS it is the TLS handshake that finds out.
+func TestTLSHandshakeThatIsCutOff(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NoError(t, err)
+	defer ln.Close()
+	// A server that has too many connections: owned by the test, ends with its one connection.
+	go func() {
+		if nc, err := ln.Accept(); err == nil {
+			_ = nc.Close()
+		}
+	}()
+	_, err = conn.Dial(t.Context(), ln.Addr().String(), &conn.Config{TLS: &tls.Config{}})
+	assert.ErrorIs(t, err, conn.ErrRefused)
 }

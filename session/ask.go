@@ -18,15 +18,30 @@ type watchRequest struct {
 // resets are the numbers of the newest requests without a reply that take one-shot watches of a path along, by side.
 type resets struct{ data, child uint64 }
 
-// askLocked queues a request of the session's own. One that was queued just before is not repeated.
-func (cx *connection) askLocked(q watchRequest) {
-	if n := len(cx.asked); n > 0 {
-		if old := &cx.asked[n-1]; old.path == q.path && old.op == q.op && old.op != proto.OpAddWatch && old.kind == q.kind && old.one == q.one {
-			return
+// askLocked queues a request of the session's own and returns its number. A setWatches that is queued already is not repeated, unless
+// something stands behind it that would undo it.
+func (cx *connection) askLocked(q watchRequest) (seq uint64, fresh bool) {
+	for i := len(cx.asked) - 1; i >= 0 && q.op == proto.OpSetWatches; i-- {
+		old := &cx.asked[i]
+		if old.path != q.path {
+			continue
+		}
+		if old.op == proto.OpSetWatches && old.one == q.one {
+			return old.seq, false
+		}
+		if old.op != proto.OpSetWatches && !old.gap {
+			break
 		}
 	}
 	cx.seq++
 	q.seq = cx.seq
+	cx.resetLocked(&q)
+	cx.asked = append(cx.asked, q)
+	return q.seq, true
+}
+
+// resetLocked notes a request that takes one-shot watches along.
+func (cx *connection) resetLocked(q *watchRequest) {
 	r := cx.resets[q.path]
 	switch {
 	case q.op == proto.OpAddWatch && int(q.mode) == recursive, q.op == proto.OpRemoveWatches && q.kind == proto.WatcherChildren:
@@ -42,7 +57,6 @@ func (cx *connection) askLocked(q watchRequest) {
 		}
 		cx.resets[q.path] = r
 	}
-	cx.asked = append(cx.asked, q)
 }
 
 // unresetLocked forgets a request that is answered: all reads that it could harm have been answered before it.
@@ -64,12 +78,11 @@ func (cx *connection) unresetLocked(q *watchRequest) {
 	}
 }
 
-// unaskLocked takes back what was asked for a coverage and is not written.
-func (cx *connection) unaskLocked(have *coverage) {
+// unaskLocked takes back what was asked for a coverage and is not written, but for what makes another request good.
+func (cx *connection) unaskLocked(path string, have *coverage) {
 	kept := cx.asked[:0]
 	for _, q := range cx.asked {
-		if q.cover == have {
-			cx.unresetLocked(&q)
+		if q.cover == have && !q.gap {
 			have.asked--
 		} else {
 			kept = append(kept, q)
@@ -77,6 +90,14 @@ func (cx *connection) unaskLocked(have *coverage) {
 	}
 	clear(cx.asked[len(kept):])
 	cx.asked = kept
+	delete(cx.resets, path)
+	for _, list := range [][]watchRequest{cx.asking, cx.asked} { // those that are left count
+		for i := range list {
+			if list[i].path == path {
+				cx.resetLocked(&list[i])
+			}
+		}
+	}
 }
 
 // fillAskedLocked appends the requests about watches.
@@ -88,7 +109,7 @@ func (cx *connection) fillAskedLocked(out []byte, now int64) []byte {
 		cx.fifo.push(entry{xid: q.xid, op: q.op, sent: now})
 		cx.asking = append(cx.asking, *q)
 		if q.cover != nil {
-			q.cover.sent = true
+			q.cover.sent, q.cover.last = true, q.mode
 		}
 	}
 	clear(cx.asked)
@@ -112,11 +133,9 @@ func (q *watchRequest) appendTo(b []byte, s *Session) []byte {
 	return sw.AppendTo(b)
 }
 
-// again repeats a request that was throttled, unless it has lost its point meanwhile.
+// again repeats a removal that was throttled, unless it has lost its point meanwhile.
 func (q watchRequest) again(cx *connection, path string) {
 	switch {
-	case q.op == proto.OpSetWatches:
-		cx.rearmLocked(path)
 	case q.kind == proto.WatcherAny:
 		if cx.cover[path] == nil {
 			cx.clearLocked(path)

@@ -91,9 +91,6 @@ func (s *Session) attempt(server string) (*connection, error) {
 	defer cancel()
 	sent := s.now()
 	fc, req, rep, err := s.handshake(ctx, server)
-	if err == nil && s.cfg.SASL != nil {
-		err = s.authenticate(ctx, fc, server)
-	}
 	if tr := s.cfg.Trace; tr != nil && tr.Attempt != nil {
 		tr.Attempt(server, time.Duration(s.now()-sent), err)
 	}
@@ -163,29 +160,38 @@ func (s *Session) handshake(ctx context.Context, server string) (*conn.Conn, *pr
 	for i, addr := range addrs {
 		var fc *conn.Conn
 		s.dialled = addr
-		if fc, rep, err = tryAddr(ctx, addr, cc, req, len(addrs)-i); err == nil {
+		if fc, rep, err = s.tryAddr(ctx, target{server, addr, len(addrs) - i}, cc, req); err == nil {
 			return fc, req, rep, nil
 		}
-		if errors.Is(err, conn.ErrExpired) {
+		if errors.Is(err, conn.ErrExpired) || errors.Is(err, ErrAuthFailed) {
 			break
 		}
 	}
 	return nil, req, rep, err
 }
 
-// tryAddr dials one address and shakes hands, within its share of what the context leaves to it and those behind it: one
+// target is one address of a server, and the number of those that are still to be tried, itself included.
+type target struct {
+	server, addr string
+	share        int
+}
+
+// tryAddr dials one address, shakes hands and authenticates, within its share of what the context leaves to it and those behind it: one
 // that swallows everything must not keep the others from being tried.
-func tryAddr(ctx context.Context, addr string, cc *conn.Config, req *proto.ConnectRequest, share int) (*conn.Conn, proto.ConnectResponse, error) {
-	if end, ok := ctx.Deadline(); ok && share > 1 {
+func (s *Session) tryAddr(ctx context.Context, to target, cc *conn.Config, req *proto.ConnectRequest) (*conn.Conn, proto.ConnectResponse, error) {
+	if end, ok := ctx.Deadline(); ok && to.share > 1 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(share))
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(to.share))
 		defer cancel()
 	}
-	fc, err := conn.Dial(ctx, addr, cc)
+	fc, err := conn.Dial(ctx, to.addr, cc)
 	if err != nil {
 		return nil, proto.ConnectResponse{}, err
 	}
 	rep, err := fc.Handshake(ctx, req)
+	if err == nil && s.cfg.SASL != nil {
+		err = s.authenticate(ctx, fc, to.server)
+	}
 	if err != nil {
 		_ = fc.Close()
 		return nil, rep, err

@@ -27,6 +27,7 @@ type coverage struct {
 	sure      bool               // confirmed is in force
 	restored  bool               // set by the prelude, with confirmed as if it were in force, since nothing else was before
 	sent      bool               // the server may have it
+	last      proto.AddWatchMode // by the newest request that was sent
 	asked     int                // addWatch requests without a reply
 	refused   proto.Code         // of one of them; 0 if none was
 }
@@ -52,11 +53,14 @@ func (cx *connection) coverLocked(path string) {
 		cx.addLocked(path, have)
 	case any && have.written != want:
 		have.written = want
-		cx.addLocked(path, have)
+		cx.unaskLocked(path, have)
+		if !have.sent || have.last != want {
+			cx.addLocked(path, have)
+		}
 	case !any && have != nil:
 		delete(cx.cover, path)
 		delete(cx.leftover, path)
-		cx.unaskLocked(have)
+		cx.unaskLocked(path, have)
 		if have.sent {
 			cx.clearLocked(path)
 		}
@@ -70,13 +74,12 @@ func (cx *connection) addLocked(path string, have *coverage) {
 	if int(have.written) == recursive {
 		delete(cx.leftover, path)
 		cx.rearmLocked(path) // before 3.9 it has taken the place of watches of children
-		return
 	}
-	if !have.sent {
-		return
-	}
-	// From 3.9 on the recursive watch is still there, and the only way to take it off by itself has been since then. Until an event
-	// shows such a server it costs nothing.
+}
+
+// leaveLocked is told that a persistent watch has followed a recursive one on a path. From 3.9 on the recursive one is still there,
+// and the only way to take it off by itself has been since then. Until an event shows such a server it costs nothing.
+func (cx *connection) leaveLocked(path string) {
 	if cx.modern {
 		cx.askLocked(watchRequest{op: proto.OpRemoveWatches, path: path, kind: proto.WatcherPersistentRecursive})
 		return
@@ -114,8 +117,22 @@ func (cx *connection) rearmLocked(path string) {
 		if cx.s.watches[kind][path] == nil || have != nil && (kind != WatchChild || int(have.written) != recursive) {
 			continue
 		}
-		cx.askLocked(watchRequest{op: proto.OpSetWatches, path: path, one: kind})
+		cx.setLocked(path, kind)
 	}
+}
+
+// setLocked asks for the one-shot watches of a kind on a path, from the oldest of their replies on. Until that is answered they are
+// owed: a reconnect must not begin anywhere else. It reports false if the request was queued already.
+func (cx *connection) setLocked(path string, kind WatchKind) bool {
+	seq, fresh := cx.askLocked(watchRequest{op: proto.OpSetWatches, path: path, one: kind})
+	s := cx.s
+	if s.owed == nil {
+		s.owed = make(map[*Watch]uint64)
+	}
+	for w := s.watches[kind][path]; w != nil; w = w.next {
+		s.owed[w] = seq
+	}
+	return fresh
 }
 
 // makeGoodLocked sets a one-shot watch that the server has not had, or not all the time, since its reply. On a covered path the
@@ -127,7 +144,9 @@ func (cx *connection) makeGoodLocked(w *Watch) {
 		cx.rearmLocked(w.Path)
 		return
 	}
-	cx.askLocked(watchRequest{op: proto.OpSetWatches, path: w.Path, one: w.Kind})
+	if !cx.setLocked(w.Path, w.Kind) { // what is on its way will be for w too
+		return
+	}
 	have.asked++
 	cx.askLocked(watchRequest{op: proto.OpAddWatch, path: w.Path, mode: have.written, cover: have, gap: true})
 }
@@ -161,10 +180,16 @@ func (cx *connection) answered(code proto.Code, xid int32) error {
 			gaps = s.streams.armedOnLocked(q.path)
 		}
 		told = cx.addedLocked(&q, code)
+	case q.op == proto.OpSetWatches && code == 0:
+		cx.paidLocked(&q)
+	case q.op == proto.OpSetWatches:
+		err = &ProtocolError{Reason: "watches refused: " + code.Error(), Xid: xid}
 	case code == proto.ErrThrottled:
 		cx.laterLocked(q.path, q.again)
-	case q.op == proto.OpSetWatches && code != 0:
-		err = &ProtocolError{Reason: "watches refused: " + code.Error(), Xid: xid}
+	}
+	if code == proto.ErrThrottled && (q.gap || q.op == proto.OpSetWatches || q.op == proto.OpAddWatch && q.cover.sure) {
+		// The server is in a state between two, in which events are lost. A new connection is not.
+		err = errBusyServer
 	}
 	s.mu.Unlock()
 	tellEnd(told, code)
@@ -179,6 +204,9 @@ func (cx *connection) addedLocked(q *watchRequest, code proto.Code) (told []*Str
 	have := q.cover
 	have.asked--
 	if code == 0 {
+		if have.sure && int(have.confirmed) == recursive && int(q.mode) == persistent && cx.cover[q.path] == have {
+			cx.leaveLocked(q.path)
+		}
 		have.confirmed, have.sure = q.mode, true
 	} else {
 		have.refused = code
@@ -201,8 +229,8 @@ func (cx *connection) refusedLocked(path string, have *coverage, code proto.Code
 		delete(cx.cover, path)
 	}
 	if code == proto.ErrThrottled {
-		if have.sure && have.written != have.confirmed {
-			have.written = have.confirmed
+		if have.sure {
+			return nil // the connection ends
 		}
 		cx.rearmLocked(path)
 		cx.laterLocked(path, (*connection).coverLocked)
@@ -221,6 +249,15 @@ func (cx *connection) refusedLocked(path string, have *coverage, code proto.Code
 	}
 	cx.rearmLocked(path)
 	return told
+}
+
+// paidLocked takes the answer to a setWatches: what it set is not owed any more, unless it was asked for again since.
+func (cx *connection) paidLocked(q *watchRequest) {
+	for w := cx.s.watches[q.one][q.path]; w != nil && len(cx.s.owed) > 0; w = w.next {
+		if seq, ok := cx.s.owed[w]; ok && seq <= q.seq {
+			delete(cx.s.owed, w)
+		}
+	}
 }
 
 // laterLocked does f for a path after a pause, if the connection is still there.

@@ -77,6 +77,7 @@ var (
 	errSessionGone = errors.New("server closed the session")
 	errWrongID     = errors.New("server answered with another session id")
 	errRemoved     = errors.New("watch removed")
+	errBusyServer  = errors.New("server is too busy to keep the watches")
 )
 
 // Outcome says what is known of a request when its call is complete.

@@ -56,6 +56,9 @@ func (cx *connection) deliver(to audience, t proto.EventType, path []byte, zxid 
 	if to&oneShots != 0 {
 		cx.fired = s.watches.take(cx.fired, t, path)
 	}
+	for i := 0; i < len(cx.fired) && len(s.owed) > 0; i++ {
+		delete(s.owed, cx.fired[i])
+	}
 	if to&listeners != 0 && cx.chunks == 0 { // until then everything belongs to the gap
 		cx.streams = s.streams.hear(cx.streams, t, path)
 	}

@@ -299,6 +299,7 @@ func (cx *connection) handleError(err error, now int64) error {
 // handleTooLarge fails the call whose reply exceeds the receive limit. The reply came, but what it said is unknown.
 func (cx *connection) handleTooLarge(big *conn.TooLargeError, now int64) error {
 	h := readHeader(big.Header[:])
+	cx.infer.valid = false
 	if h.xid == proto.XidNotification || h.xid == proto.XidPing {
 		return big
 	}

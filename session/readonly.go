@@ -55,16 +55,18 @@ func (s *Session) beginsLocked() bool { return s.temporary || s.clock.timeout ==
 // goes from here.
 func (cx *connection) searchLoop(ctx context.Context) {
 	defer cx.wg.Done()
+	replaced := cx.s.keep.hosts.replacement()
 	for {
 		t := time.NewTimer(cx.s.searchPause())
 		select {
 		case <-t.C:
-		case <-cx.s.keep.hosts.replacement(): // the new servers are worth a look at once
+		case <-replaced: // the new servers are worth a look at once
 			t.Stop()
 		case <-ctx.Done():
 			t.Stop()
 			return
 		}
+		replaced = cx.s.keep.hosts.replacement() // before the round reads the list
 		if cx.search(ctx) {
 			cx.fail(errReadWriteServer)
 			return

@@ -154,7 +154,7 @@ func (cx *connection) proofLocked(now int64) (next int64, work, late bool) {
 func (s *Session) detach(cx *connection) error {
 	cx.fail(errSessionGone)
 	cx.wg.Wait()
-	s.keep.roundDone(cx.useful.Load() || s.now()-cx.began >= int64(minAttempt))
+	s.keep.roundDone(cx.err != errBusyServer && (cx.useful.Load() || s.now()-cx.began >= int64(minAttempt)))
 	end := s.endOf(cx.err)
 	if end != nil {
 		s.keep.succeed(s, end) // before any caller learns of it: what it does next must not enter this session
@@ -234,6 +234,7 @@ func (s *Session) finish(err error) {
 		s.releaseRoomLocked(len(g.calls), len(g.buf))
 	}
 	watches := s.watches.takeAll()
+	s.owed = nil
 	streams := s.endStreamsLocked(err)
 	if s.leaseTimer != nil {
 		s.leaseTimer.Stop()

@@ -96,10 +96,12 @@ func (s *Session) exchange(ctx context.Context, fc *conn.Conn, server string) er
 		if err != nil || done && token == nil {
 			return err
 		}
-		if challenge, err = s.askSASL(fc, token); err != nil || done {
+		if challenge, err = s.askSASL(fc, token); err != nil || done && round > 0 {
 			return err
 		}
 		switch {
+		case done && challenge != nil:
+			return nil
 		case challenge == nil && round == 0 && s.cfg.SASLOptional:
 			return nil
 		case challenge == nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -317,4 +318,29 @@ func TestCloseDuringSASL(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An address whose exchange comes to nothing does not keep the others of its name from being tried.
+func TestSASLGoesOnToTheNextAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t)
+		cfg := s.config("zk:2181")
+		var dialled []string
+		dial := cfg.Env.Dial
+		cfg.Env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled = append(dialled, addr)
+			return dial(ctx, network, addr)
+		}
+		cfg.SASL = &spoken{tokens: [][]byte{{}, nil}}
+		cfg.Env.Resolve = zone{"zk": {"10.0.0.1", "10.0.0.2"}}.resolve
+		k := open(t, cfg)
+		for range 2 {
+			l, _ := s.serve(0x77, testTimeout)
+			l.token()
+			_ = l.fc.Close()
+		}
+		synctest.Wait()
+		assert.Equal(t, []string{"10.0.0.1:2181", "10.0.0.2:2181"}, dialled[:2])
+		_ = k.Close()
+	})
 }

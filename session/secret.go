@@ -4,8 +4,8 @@ import "log/slog"
 
 const hidden = "[hidden]"
 
-// Secret is bytes that must not appear in logs or error texts: passwords, credentials, tokens. All the ways of printing it
-// hide the content.
+// Secret is bytes that must not appear in logs or error texts: passwords, credentials, tokens. What prints it as text hides
+// the content; that it is bytes, as by %d, it does not, nor where fmt finds it in the unexported field of something else.
 type Secret []byte
 
 // String hides the content.
@@ -13,6 +13,9 @@ func (s Secret) String() string { return hidden }
 
 // GoString hides the content.
 func (s Secret) GoString() string { return hidden }
+
+// MarshalText hides the content, from encoding/json too.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // LogValue hides the content.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(hidden) }

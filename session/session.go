@@ -47,6 +47,7 @@ type Session struct {
 	room         chan struct{} // closed when room is made; nil when nobody waits
 	watches      registry
 	streams      streams
+	owed         map[*Watch]uint64 // registered, but not known to be set at the server; by the number of what was asked
 	holds        holdList
 	contenders   int
 	leaving      bool          // Detach: the session is not to be closed
@@ -270,6 +271,7 @@ func (s *Session) Unwatch(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.dropped = true
+	delete(s.owed, w)
 	if was, cx := s.watches.remove(w), s.cx; was && cx != nil {
 		cx.droppedLocked(w)
 	}

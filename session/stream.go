@@ -35,7 +35,8 @@ type StreamSink interface {
 type streamState uint8
 
 const (
-	streamPending streamState = iota // the server has yet to confirm the watch: nothing is delivered
+	streamIdle    streamState = iota // not registered yet
+	streamPending                    // the server has yet to confirm the watch: nothing is delivered
 	streamArmed
 	streamOver // no longer registered
 )
@@ -138,6 +139,7 @@ func (s *Session) AddStream(ctx context.Context, st *Stream) error {
 		s.mu.Unlock()
 		return err
 	}
+	st.state = streamPending
 	s.streams.add(st)
 	cx := s.cx
 	if cx != nil {
@@ -164,7 +166,7 @@ func (s *Session) AddStream(ctx context.Context, st *Stream) error {
 func (s *Session) RemoveStream(st *Stream) {
 	s.mu.Lock()
 	var cx *connection
-	if st.state != streamOver {
+	if st.state == streamPending || st.state == streamArmed {
 		s.endLocked(st, errRemoved)
 		if cx = s.cx; cx != nil {
 			cx.coverLocked(st.Path)
