@@ -201,6 +201,11 @@ func (q *request) multiRead() {
 		q.fail(t.zxid, proto.ErrMarshalling)
 		return
 	case writes > 0:
+		parts := *q.r
+		if _, how := q.s.readPartsLocked(&parts); how != readWell && q.s.is39() {
+			q.fail(t.zxid, proto.ErrMarshalling) // it does not come to be an answer to nothing
+			return
+		}
 		q.refuseMultiRead(t.zxid)
 		return
 	}
