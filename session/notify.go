@@ -14,25 +14,30 @@ func (cx *connection) notify(h header, body []byte) {
 	t := proto.EventType(r.Int())
 	r.Int() // the state is always "connected"
 	path := r.StringBytes()
+	to := everybody
+	if cx.inferred(t, path, h.zxid) || cx.modern && h.zxid <= 0 {
+		to = oneShots // streams have been told already: servers of 3.9 show by the zxid what setWatches has made up
+	}
 	s := cx.s
-	s.mu.Lock()
+	s.mu.Lock() // once for the event of a lock, whose path nothing covers
 	s.sawZxidLocked(h.zxid)
 	s.counters.Events++
 	if h.zxid > 0 && !cx.modern {
-		cx.modernLocked() // for the writer's side; the reader is the only one to change it
+		cx.modernLocked()
+	}
+	var parent []byte
+	if r.Err() == nil {
+		cx.collectLocked(to, t, path)
+		parent = cx.childOfLocked(t, path)
 	}
 	s.mu.Unlock()
-	told := 0
-	if r.Err() == nil {
-		to := everybody
-		if cx.inferred(t, path, h.zxid) || cx.modern && h.zxid <= 0 {
-			to = oneShots // streams have been told already: servers of 3.9 show by the zxid what setWatches has made up
-		}
-		told = cx.deliver(to, t, path, h.zxid)
-		if parent := cx.childOf(t, path); parent != nil {
-			told += cx.deliver(listeners, proto.EventNodeChildrenChanged, parent, h.zxid)
-			cx.infer = inference{parent: append(cx.infer.parent[:0], parent...), zxid: h.zxid, valid: true}
-		}
+	told := cx.deliver(t, path, h.zxid)
+	if parent != nil {
+		s.mu.Lock()
+		cx.collectLocked(listeners, proto.EventNodeChildrenChanged, parent)
+		s.mu.Unlock()
+		told += cx.deliver(proto.EventNodeChildrenChanged, parent, h.zxid)
+		cx.infer = inference{parent: append(cx.infer.parent[:0], parent...), zxid: h.zxid, valid: true}
 	}
 	if tr := s.cfg.Trace; tr != nil && tr.Event != nil {
 		tr.Event(t, told)
@@ -48,11 +53,9 @@ const (
 	everybody = oneShots | listeners
 )
 
-// deliver tells those who wait for an event of type t on path, and returns how many that were. It is for the reader.
-func (cx *connection) deliver(to audience, t proto.EventType, path []byte, zxid int64) (told int) {
+// collectLocked puts those who are to be told of an event where deliver finds them. Both are for the reader.
+func (cx *connection) collectLocked(to audience, t proto.EventType, path []byte) {
 	s := cx.s
-	cx.fired, cx.streams = cx.fired[:0], cx.streams[:0]
-	s.mu.Lock()
 	if to&oneShots != 0 {
 		cx.fired = s.watches.take(cx.fired, t, path)
 	}
@@ -62,7 +65,10 @@ func (cx *connection) deliver(to audience, t proto.EventType, path []byte, zxid 
 	if to&listeners != 0 && cx.chunks == 0 { // until then everything belongs to the gap
 		cx.streams = s.streams.hear(cx.streams, t, path)
 	}
-	s.mu.Unlock()
+}
+
+// deliver tells those who were collected, and returns how many that were. No lock is held.
+func (cx *connection) deliver(t proto.EventType, path []byte, zxid int64) (told int) {
 	told = len(cx.fired) + len(cx.streams)
 	for i, w := range cx.fired {
 		ev := Event{Type: t, Path: w.Path, Zxid: zxid}
@@ -81,6 +87,7 @@ func (cx *connection) deliver(to audience, t proto.EventType, path []byte, zxid 
 			cx.streams[i] = nil
 		}
 	}
+	cx.fired, cx.streams = cx.fired[:0], cx.streams[:0]
 	return told
 }
 
@@ -91,16 +98,13 @@ type inference struct {
 	valid  bool
 }
 
-// childOf returns the parent of path if t changes its children and the server would not say so, because it has a recursive
+// childOfLocked returns the parent of path if t changes its children and the server would not say so, because it has a recursive
 // watch there and nothing else (see type coverage).
-func (cx *connection) childOf(t proto.EventType, path []byte) []byte {
-	if t != proto.EventNodeCreated && t != proto.EventNodeDeleted {
+func (cx *connection) childOfLocked(t proto.EventType, path []byte) []byte {
+	if len(cx.cover) == 0 || t != proto.EventNodeCreated && t != proto.EventNodeDeleted {
 		return nil
 	}
 	parent := parentOf(path)
-	s := cx.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if have := cx.cover[string(parent)]; have == nil || int(have.confirmed) != recursive {
 		return nil
 	}
