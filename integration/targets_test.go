@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,4 +162,36 @@ func watches(ctx context.Context, s *zkserver.Server) (map[string][]int64, error
 		out[path] = append(out[path], int64(n))
 	}
 	return out, nil
+}
+
+// otherVersion ends a test that is about one version of the server and has got another: where real servers are required, that is a
+// failure.
+func otherVersion(t *testing.T, want, got string) {
+	t.Helper()
+	if os.Getenv("ZK_REQUIRED") == "1" {
+		t.Fatalf("this is about ZooKeeper %s, and the server is %s", want, got)
+	}
+	t.Skipf("SKIPPED: this is about ZooKeeper %s, and the server is %s", want, got)
+}
+
+// excused returns the abilities whose absence is known and has its reason: servers that were started here have all others.
+func (c config) excused() []conformance.Ability {
+	switch {
+	case os.Getenv("ZK_SERVERS") != "":
+		return []conformance.Ability{conformance.Restart, conformance.Sweep, conformance.Alone, conformance.Unreadable, conformance.Watches, conformance.SASL}
+	case c.members > 1:
+		return []conformance.Ability{conformance.Unreadable, conformance.SASL}
+	}
+	return nil
+}
+
+// onlyWithout fails the test if an entry was left out for any other reason.
+func onlyWithout(t *testing.T, excused []conformance.Ability, results []conformance.Result) {
+	t.Helper()
+	for _, r := range results {
+		known := slices.ContainsFunc(excused, func(a conformance.Ability) bool { return strings.HasPrefix(r.Why, "cannot "+string(a)+": ") })
+		if r.Verdict == conformance.NotHere && !known {
+			t.Errorf("%s was not run: %s", r.IDs, r.Why)
+		}
+	}
 }

@@ -47,6 +47,12 @@ func whenAdded(e *env) {
 
 func wireOrder(e *env) {
 	c, tp := e.client(client.Auth("digest", []byte("a:b")), client.Auth("digest", []byte("c:d")))
+	e.reconnectOrder(c, tp, proto.OpAuth, proto.OpAuth, proto.OpSetWatches, proto.OpExists)
+}
+
+// reconnectOrder breaks the connection of a client with a watch and a queued request, and checks what the next one begins with.
+func (e *env) reconnectOrder(c *client.Client, tp *tap, want ...proto.Op) {
+	e.Helper()
 	w := e.follow(c)
 	_, watch, err := c.GetWatch(e.ctx, "/")
 	e.must(err)
@@ -61,7 +67,7 @@ func wireOrder(e *env) {
 	for _, f := range tp.frames(all(anySent, onConn(conns))) {
 		got = append(got, f.op)
 	}
-	equal(e, "order on the wire", got, []proto.Op{proto.OpAuth, proto.OpAuth, proto.OpSetWatches, proto.OpExists})
+	equal(e, "order on the wire", got, want)
 }
 
 func authRefused(e *env) {

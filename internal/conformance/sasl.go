@@ -158,21 +158,7 @@ func saslIdentity(e *env) {
 func saslOrder(e *env) {
 	e = e.secured()
 	c, tp := e.client(client.SASL(client.DigestMD5(SASLUser, []byte(SASLPassword))), client.Auth("digest", []byte("a:b")))
-	w := e.follow(c)
-	_, watch, err := c.GetWatch(e.ctx, "/")
-	e.must(err)
-	defer watch.Close()
-	tp.part()
-	w.until(client.StateDisconnected)
-	queued := e.spawn(func() error { _, _, err := c.Exists(e.ctx, "/"); return err })
-	tp.refuse(false)
-	e.must(e.result(queued))
-	_, conns := tp.counts()
-	var got []proto.Op
-	for _, f := range tp.frames(all(anySent, onConn(conns))) {
-		got = append(got, f.op)
-	}
-	equal(e, "order on the wire", got, []proto.Op{proto.OpSASL, proto.OpSASL, proto.OpAuth, proto.OpSetWatches, proto.OpExists})
+	e.reconnectOrder(c, tp, proto.OpSASL, proto.OpSASL, proto.OpAuth, proto.OpSetWatches, proto.OpExists)
 }
 
 func saslRefused(e *env) {
