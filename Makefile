@@ -73,9 +73,11 @@ faults:
 # How many random schedules `make soak` tries; a hundred thousand take some minutes.
 SCHEDULES ?= 100000
 
-## soak: the session under very many random schedules of replies, cuts, cancellations and closes, with the race detector.
+## soak: the session under very many random schedules of replies, cuts, cancellations and closes, with the race detector; locks under
+## as many of faults.
 soak:
 	$(GO) test -race -count=1 -timeout 1h -run '^TestRandomSchedules$$' ./session -args -schedule.count=$(SCHEDULES)
+	$(GO) test -count=1 -timeout 1h -run '^TestChaos$$' ./recipes -args -chaos.seed=1000 -chaos.seeds=$(SCHEDULES)
 
 ## portability: 32 bits, other operating systems, the oldest Go that go.mod admits.
 portability: portable-32 portable-windows portable-darwin oldest-go

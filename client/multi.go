@@ -20,6 +20,7 @@ type Op struct {
 	ttl     int64           // of such a one, in milliseconds
 	maker   *session.Keeper // of a guard: whose path it is; nil for everybody's
 	chroot  string          // of a guard
+	refused error           // why it cannot be sent
 }
 
 // CreateOp creates a znode, as Client.Create does.
@@ -97,6 +98,8 @@ func (o *Op) check(c *Client) error {
 	switch {
 	case o.op == 0:
 		return ErrZeroValue
+	case o.refused != nil:
+		return o.refused
 	case o.maker != nil && (o.maker != c.keep || o.chroot != c.chroot):
 		return ErrForeignGuard
 	case o.timed:

@@ -68,6 +68,9 @@ func (gn Generation) Number() uint64 {
 	return gn.ss.Generation()
 }
 
+// Same says whether both are the same session, whatever views of the client they come from.
+func (gn Generation) Same(o Generation) bool { return gn.ss == o.ss }
+
 // SessionID returns the session's id, 0 before its first handshake.
 func (gn Generation) SessionID() int64 {
 	if gn.ss == nil {
@@ -183,7 +186,7 @@ func (gn Generation) Unwatch(w *OneShot) {
 }
 
 // WatchNode makes n, whose Gone is set, tell when path is gone: at once if it is not there, otherwise when that happens,
-// through changes of its data and reconnects, until n.Stop or the end of the session. It does not block; one request goes
+// through changes of its data, which Changed is told if it is set, and reconnects, until n.Stop or the end of the session. It does not block; one request goes
 // out. It reports false if path is invalid or the Generation zero: then nothing happens.
 func (gn Generation) WatchNode(n *NodeWatch, path string) bool {
 	if gn.ss == nil || proto.ValidatePath(path) != nil {
@@ -245,6 +248,14 @@ func (g *Group) GetArmed(path string, w *OneShot) GetCall {
 	return g.get(path, nil, w)
 }
 
+// Identity returns a comparable value that a client shares with its views and with no other client.
+func (c *Client) Identity() any {
+	if !c.usable() {
+		return nil
+	}
+	return c.keep
+}
+
 // FullPath returns path as it is sent to servers, behind the chroot.
 func (c *Client) FullPath(path string) string {
 	if c == nil {
@@ -263,3 +274,6 @@ func (c *Client) GuardOp(path string, version int32) Op {
 	o.maker, o.chroot = c.keep, c.chroot
 	return o
 }
+
+// RefusedOp returns an operation that makes a Multi fail with err before anything is sent: for a guard that cannot hold.
+func RefusedOp(err error) Op { return Op{op: proto.OpCheck, refused: err} }

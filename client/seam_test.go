@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,5 +181,102 @@ func TestGuards(t *testing.T) {
 			wantErr(t, err, client.ErrForeignGuard)
 			outcome(t, err, client.OutcomeNotSent, false)
 		}
+	})
+}
+
+// Views share the client's identity and session; another client, and another session, are something else.
+func TestIdentityAndSame(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		c, twin := connect(t, srv), connect(t, srv)
+		view, err := c.View("/app")
+		must(t, err)
+		deep, err := view.View("/deeper")
+		must(t, err)
+		for _, v := range []*client.Client{c, view, deep} {
+			equal(t, "the client's identity", v.Identity() == c.Identity(), true)
+			equal(t, "the other's identity", v.Identity() == twin.Identity(), false)
+			equal(t, "the same session", c.Generation().Same(v.Generation()) && v.Generation().Same(c.Generation()), true)
+			equal(t, "the other's session", v.Generation().Same(twin.Generation()), false)
+			equal(t, "no session", v.Generation().Same(client.Generation{}), false)
+		}
+		equal(t, "is the same value", c.Generation() == view.Generation(), false) // the paths mean something else
+		old, id := view.Generation(), c.Identity()
+		srv.ExpireSession(old.SessionID())
+		<-old.Ended()
+		equal(t, "the next session", old.Same(c.Generation()), false)
+		equal(t, "the next session, through a view", c.Generation().Same(view.Generation()), true)
+		equal(t, "the identity in the next session", c.Identity() == id, true)
+		must(t, c.Close())
+		equal(t, "the identity of a closed client", view.Identity() == id, true)
+
+		var none *client.Client
+		for _, c := range []*client.Client{none, {}} {
+			equal(t, "identity", c.Identity(), nil)
+			equal(t, "same", c.Generation().Same(client.Generation{}), true)
+		}
+	})
+}
+
+// An operation that is refused makes the whole transaction fail with its reason, through every client, and nothing is sent.
+func TestRefusedOp(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/a", "")
+		c, ctx := connect(t, srv), t.Context()
+		reason := errors.New("why not")
+		before := srv.Snapshot().Requests
+		_, err := c.Multi(ctx, client.SetOp("/a", []byte("x"), client.AnyVersion), client.RefusedOp(reason), client.CheckOp("/a", 7))
+		wantErr(t, err, reason)
+		outcome(t, err, client.OutcomeNotSent, false)
+		var multi *client.MultiError
+		equal(t, "is a MultiError", errors.As(err, &multi), true)
+		equal(t, "index", multi.Index, 1)
+		g := c.Group()
+		set, refused := g.Exists("/a"), g.Multi(client.RefusedOp(reason))
+		wantErr(t, g.Do(ctx), client.ErrGroupRefused)
+		_, err = refused.Results()
+		wantErr(t, err, reason)
+		_, _, err = set.Stat()
+		wantErr(t, err, client.ErrGroupRefused)
+		_, err = c.Multi(ctx, client.RefusedOp(nil)) // it names no znode either
+		var path *client.PathError
+		equal(t, "is a PathError", errors.As(err, &path), true)
+		equal(t, "requests", srv.Snapshot().Requests, before)
+	})
+}
+
+// A NodeWatch tells the data at its beginning and what becomes of it, and in the end that the znode is gone.
+func TestWatchNode(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		create(t, srv, "/app/a", "one")
+		create(t, srv, "/a", "elsewhere")
+		c := connectTo(t, srv, "zk/app")
+		told := make(chan string, 9)
+		n := &client.NodeWatch{Gone: func() { told <- "gone" }, Changed: func(data []byte) { told <- "data " + string(data) }}
+		equal(t, "watches", c.Generation().WatchNode(n, "/a"), true)
+		next := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case got := <-told:
+				equal(t, "told", got, want)
+			default:
+				t.Errorf("nothing is told, want %q", want)
+			}
+		}
+		next("data one")
+		must(t, srv.Set("/a", []byte("elsewhere too")))
+		must(t, srv.Set("/app/a", []byte("two")))
+		next("data two")
+		must(t, srv.Set("/app/a", nil))
+		next("data ")
+		must(t, srv.Delete("/app/a"))
+		next("gone")
+		create(t, srv, "/app/a", "again")
+		synctest.Wait()
+		equal(t, "told after the end", len(told), 0)
+		equal(t, "watches", c.Generation().WatchNode(new(client.NodeWatch), "a"), false)
+		equal(t, "watches", client.Generation{}.WatchNode(new(client.NodeWatch), "/a"), false)
 	})
 }

@@ -25,7 +25,8 @@ var (
 
 // TestChaos lets several clients with several goroutines each contend for one lock, while connections break, members are cut
 // off, commits are late, sessions expire and an operator deletes and changes znodes. At no time may two leases be good,
-// unless the operator took the znode of one away; and in the end nothing may be left.
+// unless both are readers' or the operator took the znode of one away; and in the end nothing may be left. Some runs are
+// about a mutex, in all its forms on one path, the others about a read-write lock.
 func TestChaos(t *testing.T) { // conformance 3.2, 3.6 layer a; C146, C147, C152, C154
 	for i := range *chaosSeeds {
 		seed := *chaosSeed + uint64(i)
@@ -48,6 +49,7 @@ type chaos struct {
 	seed    uint64
 	rng     *rand.Rand // of the goroutine that makes the faults
 	srv     *zktest.Server
+	rw      bool // the lock of this run is a read-write lock
 	clients []*chaosClient
 	heal    []func() // what ends the faults that are on
 	cuts    atomic.Int64
@@ -59,20 +61,72 @@ type chaos struct {
 	leases  map[*Lease]struct{} // granted and not known to have ended
 	newest  Token
 	grants  int
-	taken   map[string]bool // znodes that the operator deleted from their holder
-	deleted map[string]bool // znodes that the operator deleted
+	taken   map[string]bool // znodes that the operator deleted from their holder, by attempt
+	deleted map[string]bool // znodes that the operator deleted, by attempt
 	expired map[int64]bool  // sessions that the operator ended
+	shared  map[*Lease]bool // readers, and writers that are turning into readers
+	counts  map[string]int  // what happened
 }
 
 type chaosClient struct {
 	c      *client.Client
-	m      *Mutex
+	m      chaosLock
 	closed bool // guarded by chaos.mu
+}
+
+// chaosLock is one lock object, of whatever recipe.
+type chaosLock interface {
+	acquire(ctx context.Context, try bool, rng *rand.Rand) (chaosLease, error)
+}
+
+// chaosLease is what its holder has to release.
+type chaosLease interface {
+	Release(context.Context) error
+	ReleasePipelined() error
+	base() *Lease
+}
+
+func (l *Lease) base() *Lease { return l }
+
+func (m *Mutex) acquire(ctx context.Context, try bool, _ *rand.Rand) (chaosLease, error) {
+	f := m.Lock
+	if try {
+		f = m.TryLock
+	}
+	return f(ctx)
+}
+
+func (rw *RWMutex) acquire(ctx context.Context, try bool, rng *rand.Rand) (chaosLease, error) {
+	fs := []func(context.Context) (*Lease, error){rw.Lock, rw.RLock, rw.TryLock, rw.TryRLock}
+	i := rng.IntN(2)
+	if try {
+		i += 2
+	}
+	return fs[i](ctx)
+}
+
+func (r *Reentrant) acquire(ctx context.Context, try bool, rng *rand.Rand) (chaosLease, error) {
+	f := r.Lock
+	if try {
+		f = r.TryLock
+	}
+	inside, l, err := f(ctx)
+	for err == nil && rng.IntN(2) == 0 {
+		var more *Reentry
+		if _, more, err = r.Lock(inside); err == nil {
+			err = more.Release(ctx)
+		}
+		if errors.Is(err, ErrLost) || inside.Err() != nil {
+			err = nil // that is for the last level to say
+		}
+	}
+	return l, err
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
 	return &chaos{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), srv: zktest.New(), stop: make(chan struct{}),
-		leases: map[*Lease]struct{}{}, taken: map[string]bool{}, deleted: map[string]bool{}, expired: map[int64]bool{}}
+		leases: map[*Lease]struct{}{}, taken: map[string]bool{}, deleted: map[string]bool{}, expired: map[int64]bool{},
+		shared: map[*Lease]bool{}, counts: map[string]int{}, rw: seed%3 == 2}
 }
 
 func (ch *chaos) run() {
@@ -119,18 +173,39 @@ func (ch *chaos) connect(i int) {
 		servers += "," + chaosMembers[(i+1)%len(chaosMembers)]
 	}
 	c := dialTo(ch.t, ch.srv, servers, client.Rand(func() uint64 { return ch.seed + uint64(i) }))
-	var opts []Option
-	for _, o := range []Option{Strict(), AlwaysList(), WatchOwnNode(), MaxHold(2 * time.Second)} {
-		if ch.rng.IntN(6) == 0 {
-			opts = append(opts, o)
-		}
-	}
-	cc := &chaosClient{c: c, m: NewMutex(c, "/lock", opts...)}
+	cc := &chaosClient{c: c, m: ch.newLock(c)}
 	ch.clients = append(ch.clients, cc)
 	for w := range 1 + ch.rng.IntN(3) {
 		rng := rand.New(rand.NewPCG(ch.seed, uint64(100*i+w)))
 		ch.workers.Go(func() { ch.work(cc, rng) })
 	}
+}
+
+// newLock makes a lock object with some options.
+func (ch *chaos) newLock(c *client.Client) chaosLock {
+	var opts []Option
+	pick := func(some ...Option) {
+		for _, o := range some {
+			if ch.rng.IntN(6) == 0 {
+				opts = append(opts, o)
+			}
+		}
+	}
+	pick(Strict(), AlwaysList(), WatchOwnNode(), MaxHold(2*time.Second), NoLookAhead(), Revocable(nil))
+	if ch.rw {
+		return NewRWMutex(c, "/lock", opts...)
+	}
+	switch ch.rng.IntN(5) {
+	case 0:
+		opts = append(opts, LocalQueue())
+	case 1:
+		opts = append(opts, HandOver(2+ch.rng.IntN(5), time.Duration(1+ch.rng.IntN(10))*time.Second))
+		pick(GuardedHandover(), GuardedHandover(), GuardedHandover())
+	}
+	if ch.rng.IntN(4) == 0 {
+		return NewReentrant(c, "/lock", opts...)
+	}
+	return NewMutex(c, "/lock", opts...)
 }
 
 // work acquires and releases until the run is over or its client is closed.
@@ -159,14 +234,11 @@ func (ch *chaos) isClosed(cc *chaosClient) bool {
 	return cc.closed
 }
 
-func (ch *chaos) acquire(ctx context.Context, cc *chaosClient, rng *rand.Rand) (*Lease, error) {
-	f, try := cc.m.Lock, rng.IntN(5) == 0
-	if try {
-		f = cc.m.TryLock
-	}
-	l, err := f(ctx)
+func (ch *chaos) acquire(ctx context.Context, cc *chaosClient, rng *rand.Rand) (chaosLease, error) {
+	try := rng.IntN(5) == 0
+	l, err := cc.m.acquire(ctx, try, rng)
 	if err == nil {
-		ch.granted(l)
+		ch.granted(l.base())
 		return l, nil
 	}
 	switch {
@@ -187,10 +259,11 @@ func (ch *chaos) acquire(ctx context.Context, cc *chaosClient, rng *rand.Rand) (
 func (ch *chaos) granted(l *Lease) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
+	shared := l.Shared()
 	for o := range ch.leases {
 		if o.State() == Lost {
 			delete(ch.leases, o)
-		} else if l.State() != Lost && !ch.excused(o) && !ch.excused(l) {
+		} else if l.State() != Lost && !(shared && ch.shared[o]) && !ch.excused(o) && !ch.excused(l) {
 			ch.t.Errorf("%s granted with token %v, while %s (%v, %v) is %v", l.Node(), l.Token(), o.Node(), o.Token(),
 				o.gen.LeaseLeft(), o.State())
 		}
@@ -198,18 +271,53 @@ func (ch *chaos) granted(l *Lease) {
 	if l.State() == Lost {
 		return // it came to its end on the way
 	}
-	if l.Token().Compare(ch.newest) <= 0 && !ch.excused(l) {
+	if l.Token().Compare(ch.newest) <= 0 && !shared && !ch.excused(l) {
 		ch.t.Errorf("token %v after %v", l.Token(), ch.newest)
 	}
-	ch.newest, ch.leases[l] = l.Token(), struct{}{}
+	if !shared || l.Token().Compare(ch.newest) > 0 {
+		ch.newest = l.Token()
+	}
+	ch.leases[l], ch.shared[l] = struct{}{}, shared
 	ch.grants++
+	if l.Token().Hand > 0 {
+		ch.counts["handed over"]++
+	}
 }
 
+// attempt is what the names of the znodes of one attempt have in common: a writer that becomes a reader has two, and may not
+// know yet which of them it has.
+func attempt(node string) string { return node[:len("/lock/")+len(guidStart)+guidLen] }
+
 // excused says whether the operator ended a hold behind its holder's back.
-func (ch *chaos) excused(l *Lease) bool { return ch.taken[l.Node()] || ch.expired[l.gen.SessionID()] }
+func (ch *chaos) excused(l *Lease) bool {
+	return ch.taken[attempt(l.Node())] || ch.expired[l.gen.SessionID()]
+}
 
 // hold keeps a lease for a time and releases it in one of the ways.
-func (ch *chaos) hold(l *Lease, rng *rand.Rand) {
+func (ch *chaos) hold(held chaosLease, rng *rand.Rand) {
+	l := held.base()
+	ch.stay(l, rng)
+	if ch.rw && !l.Shared() && rng.IntN(2) == 0 {
+		ch.downgrade(l, rng)
+		ch.stay(l, rng)
+	}
+	if rng.IntN(4) == 0 {
+		ch.checkRelease(l, held.ReleasePipelined(), false)
+		return
+	}
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(3)*rng.IntN(int(10*time.Second))))
+		err := held.Release(ctx)
+		cancel()
+		ch.checkRelease(l, err, true)
+		if !errors.Is(err, ErrReleasePending) || rng.IntN(2) == 0 {
+			return
+		}
+	}
+}
+
+// stay lets time pass, as long as the lease is good.
+func (ch *chaos) stay(l *Lease, rng *rand.Rand) {
 	d := time.Duration(rng.IntN(2) * rng.IntN(int(3*time.Second)))
 	if rng.IntN(10) == 0 {
 		d = time.Duration(rng.IntN(int(4 * timeout))) // long enough for a deadline
@@ -218,17 +326,29 @@ func (ch *chaos) hold(l *Lease, rng *rand.Rand) {
 	case <-l.Context().Done():
 	case <-time.After(d):
 	}
-	if rng.IntN(4) == 0 {
-		ch.checkRelease(l, l.ReleasePipelined(), false)
-		return
-	}
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(3)*rng.IntN(int(10*time.Second))))
-		err := l.Release(ctx)
+}
+
+// downgrade tries to make a writer a reader.
+func (ch *chaos) downgrade(l *Lease, rng *rand.Rand) {
+	ch.mu.Lock()
+	ch.shared[l] = true // it may be one before that is known here
+	ch.mu.Unlock()
+	for range 1 + rng.IntN(2) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(int(10*time.Second))))
+		err := l.Downgrade(ctx)
+		late := ctx.Err()
 		cancel()
-		ch.checkRelease(l, err, true)
-		if !errors.Is(err, ErrReleasePending) || rng.IntN(2) == 0 {
+		switch {
+		case err == nil:
+			ch.mu.Lock()
+			ch.counts["downgraded"]++
+			ch.mu.Unlock()
 			return
+		case errors.Is(err, ErrLost) || errors.Is(err, ErrNotHeld): // released by MaxHold
+			return
+		case late != nil && errors.Is(err, late), l.State() == Lost:
+		default:
+			ch.t.Errorf("Downgrade: %v", err)
 		}
 	}
 }
@@ -239,10 +359,10 @@ func (ch *chaos) checkRelease(l *Lease, err error, waited bool) {
 	}
 	ch.mu.Lock()
 	delete(ch.leases, l)
-	gone := ch.deleted[l.Node()] || ch.expired[l.gen.SessionID()]
+	gone := ch.deleted[attempt(l.Node())] || ch.expired[l.gen.SessionID()]
 	ch.mu.Unlock()
 	switch {
-	case err == nil && waited && ch.srv.Exists(l.Node()):
+	case err == nil && waited && !l.wasHanded() && ch.srv.Exists(l.Node()):
 		ch.t.Errorf("%s is there after its release", l.Node())
 	case errors.Is(err, ErrNodeGone) && !gone:
 		ch.t.Errorf("%s was gone, and nobody deleted it: %v", l.Node(), err)
@@ -259,11 +379,11 @@ func (ch *chaos) checkEnd() {
 		if cc.closed {
 			continue
 		}
-		l, err := cc.m.Lock(ctx)
+		held, err := cc.m.acquire(ctx, false, ch.rng)
 		if err == nil {
-			ch.granted(l)
-			err = l.Release(ctx)
-			ch.checkRelease(l, nil, err == nil)
+			ch.granted(held.base())
+			err = held.Release(ctx)
+			ch.checkRelease(held.base(), nil, err == nil)
 		}
 		if err != nil {
 			ch.t.Errorf("client %d after the end: %v; children %v", i, err, ch.srv.Children("/lock"))

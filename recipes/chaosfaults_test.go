@@ -11,7 +11,8 @@ import (
 // fault makes one thing go wrong, and arranges for its end.
 func (ch *chaos) fault() {
 	m := ch.srv.Member(chaosMembers[ch.rng.IntN(len(chaosMembers))])
-	ops := []proto.Op{proto.OpCreate2, proto.OpDelete, proto.OpGetChildren2, proto.OpGetData, proto.OpExists, proto.OpSync, proto.OpSetWatches}
+	ops := []proto.Op{proto.OpCreate2, proto.OpDelete, proto.OpGetChildren2, proto.OpGetData, proto.OpExists, proto.OpSync, proto.OpSetWatches,
+		proto.OpMulti, proto.OpSetData}
 	match := zktest.Match{Op: ops[ch.rng.IntN(len(ops))], Skip: ch.rng.IntN(3)}
 	if ch.rng.IntN(2) == 0 {
 		match.Member = m.Addr()
@@ -94,11 +95,16 @@ func (ch *chaos) operator() {
 	if ch.srv.Delete(path) != nil {
 		return
 	}
-	ch.deleted[path], ch.taken[path] = true, true
-	mine, _ := parseSequence([]byte(name))
+	id := attempt(path)
+	ch.deleted[id], ch.taken[id] = true, true
+	k := exclusive
+	if ch.rw {
+		k = writer
+	}
+	mine, want, _ := k.parse([]byte(name))
 	for _, o := range ch.srv.Children("/lock") {
-		if seq, ok := parseSequence([]byte(o)); ok && older(seq, mine) {
-			ch.taken[path] = false
+		if seq, other, ok := k.parse([]byte(o)); ok && older(seq, mine) && want.waitsFor(other) {
+			ch.taken[id] = false
 		}
 	}
 }
@@ -106,7 +112,11 @@ func (ch *chaos) operator() {
 // touch changes the data of a znode.
 func (ch *chaos) touch() {
 	if names := ch.srv.Children("/lock"); len(names) > 0 {
-		_ = ch.srv.Set("/lock/"+names[ch.rng.IntN(len(names))], []byte("touched")) // it may be gone by now
+		data := []byte("touched")
+		if ch.rng.IntN(2) == 0 {
+			data = []byte(revokeText)
+		}
+		_ = ch.srv.Set("/lock/"+names[ch.rng.IntN(len(names))], data) // it may be gone by now
 	}
 }
 

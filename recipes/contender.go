@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -16,9 +15,10 @@ const tagFlight = 0
 // docs/locks.md A10 holds the rules by which it decides, which were model-checked; the numbers in the comments are theirs.
 // All that it learns comes through one queue, in the order of the wire (rule 3).
 type contender struct {
-	m   *Mutex
-	q   *client.Queue
-	try bool
+	b    *base
+	q    *client.Queue
+	kind kind
+	try  bool
 
 	gen client.Generation
 	g   *client.Group // bound to gen
@@ -38,35 +38,41 @@ type contender struct {
 	unknown bool // the outcome of a create with this prefix is or was unknown
 
 	// What the last list said.
-	listed bool   // it can be trusted: no reconnect since (rule 4)
-	conn   uint64 // the connection that brought it
-	below  int    // contenders ahead of us then, less those whose end we were told: the known set
-	ahead  string // the nearest of them
+	listed bool     // it can be trusted: no reconnect since (rule 4)
+	conn   uint64   // the connection that brought it
+	below  int      // contenders ahead of us then, less those whose end we were told: the known set
+	ahead  [2]rival // the nearest of them, and with look-ahead the one before it
 
-	own, pred *client.OneShot // the newest; an event of an earlier one is not heard
-	tags      uint32          // tags given out
-	ownSet    bool            // own is armed on conn
-	ownGone   bool
-	predSet   bool // pred is armed for ahead
-	predGone  bool
-	foreign   bool // ahead belongs to another session: its end may be trusted by event (rule 5)
-	waiting   bool // counted as a contender of the session
-	proved    bool // a sync was sent to renew the lease clock for the grant
+	own     *client.OneShot // the newest watch on the own znode; an event of an earlier one is not heard
+	tags    uint32          // tags given out
+	ownSet  bool            // own is armed on conn
+	ownGone bool
+	waiting bool // counted as a contender of the session
+	proved  bool // a sync was sent to renew the lease clock for the grant
+
+	// The holds of one znode, with HandOver.
+	hand  uint32     // hand-overs so far; with GuardedHandover also the version of the znode's data
+	since time.Time  // the first grant
+	guard *nodeGuard // watches the znode while it is held; nil if no option wants it
 }
 
 // reset prepares for an attempt in the current session.
 func (ct *contender) reset() {
-	gen := ct.m.c.Generation()
+	gen := ct.b.c.Generation()
 	if ct.g == nil || gen != ct.gen {
 		ct.gen, ct.g = gen, gen.Group()
 	}
 	ct.prefix = append(appendGUID(append(ct.prefix[:0], guidStart...)), '-')
-	ct.prefix = append(ct.prefix, mark...)
-	ct.path = child(ct.m.dir, ct.prefix)
+	ct.prefix = append(ct.prefix, ct.kind.mark()...)
+	ct.path = child(ct.b.dir, ct.prefix)
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false
-	ct.listed, ct.below, ct.ahead = false, 0, ""
-	ct.ownGone, ct.predGone, ct.foreign, ct.creating, ct.proved = false, false, false, false, false
+	ct.listed, ct.below, ct.ahead = false, 0, [2]rival{}
+	ct.ownGone, ct.creating, ct.proved = false, false, false
+	ct.hand, ct.since, ct.guard = 0, time.Time{}, nil
 }
+
+// guid is what the names of all znodes of this attempt begin with.
+func (ct *contender) guid() string { return string(ct.prefix[:len(guidStart)+guidLen+1]) }
 
 func child(dir string, name []byte) string {
 	if dir == "/" {
@@ -95,13 +101,13 @@ func (ct *contender) acquire(ctx context.Context) (*Lease, error) {
 		switch {
 		case !again:
 			return nil, err
-		case ct.m.failGone && errors.Is(err, client.ErrSessionExpired):
+		case ct.b.failGone && errors.Is(err, client.ErrSessionExpired):
 			return nil, err
-		case ct.m.failGone && errors.Is(err, ErrCleanupPending):
+		case ct.b.failGone && errors.Is(err, ErrCleanupPending):
 			return nil, join(ErrNodeGone, ErrCleanupPending)
-		case ct.m.failGone:
+		case ct.b.failGone:
 			return nil, ErrNodeGone
-		case over != nil && ct.m.c.Generation() == ct.gen:
+		case over != nil && ct.b.c.Generation() == ct.gen:
 			return nil, over // no other session follows
 		}
 	}
@@ -132,9 +138,7 @@ func (ct *contender) attempt(ctx context.Context) (*Lease, error) {
 // grant puts the hold on the lease clock. Neither lease nor error means that the ground for the grant is gone, and the list
 // was read again.
 func (ct *contender) grant(ctx context.Context) (*Lease, error) {
-	l := &Lease{m: ct.m, gen: ct.gen, node: ct.node, token: Token{Zxid: ct.czxid}, lock: ctx, ct: ct}
-	l.hold.Holder = (*leaseHold)(l)
-	switch err := ct.gen.Hold(&l.hold, ct.conn); {
+	switch l, err := ct.hold(ctx); {
 	case err == nil:
 		ct.forget()
 		ct.settle()
@@ -153,6 +157,13 @@ func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 	}
 }
 
+// hold makes the lease, if the connection that the grant comes from is there and the lease clock runs.
+func (ct *contender) hold(ctx context.Context) (*Lease, error) {
+	l := &Lease{b: ct.b, kind: ct.kind, gen: ct.gen, node: ct.node, token: Token{ct.czxid, ct.hand}, lock: ctx, ct: ct}
+	l.hold.Holder = (*leaseHold)(l)
+	return l, ct.gen.Hold(&l.hold, ct.conn)
+}
+
 // rest waits between two proofs for one grant. The first may come at once; the next one is of no use before a quarter of the
 // session timeout has passed, since that is how far a proof reaches back (package session, lease clock).
 func (ct *contender) rest(ctx context.Context) error {
@@ -160,7 +171,15 @@ func (ct *contender) rest(ctx context.Context) error {
 		ct.proved = true
 		return nil
 	}
-	t := time.NewTimer(ct.gen.Timeout() / 4)
+	return sleep(ctx, ct.gen.Timeout()/4)
+}
+
+// recoverPause is how long a recovery that has failed twice waits before it tries again.
+const recoverPause = 100 * time.Millisecond
+
+// sleep waits for d, or returns the error of ctx if that ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -205,13 +224,16 @@ func (ct *contender) note(it client.Item) {
 		ct.listed = false
 	}
 	gone := it.Event.Type == client.EventNodeDeleted || it.Event.Err != nil
-	switch {
-	case ct.own != nil && it.Tag == ct.own.Tag:
+	if ct.own != nil && it.Tag == ct.own.Tag {
 		ct.ownSet = false
 		ct.ownGone = ct.ownGone || gone
-	case ct.pred != nil && it.Tag == ct.pred.Tag:
-		ct.predSet = false
-		ct.predGone = ct.predGone || gone
+		return
+	}
+	for i := range ct.ahead {
+		if r := &ct.ahead[i]; r.watch != nil && it.Tag == r.watch.Tag {
+			r.set = false
+			r.gone = r.gone || gone
+		}
 	}
 }
 
@@ -222,47 +244,13 @@ func (ct *contender) watch() *client.OneShot {
 	return &client.OneShot{Sink: ct.q, Tag: ct.tags}
 }
 
-// forget takes the watches back; what they have brought about the one ahead, or could still bring, concerns nobody.
+// forget takes the watches back; what they have brought about those ahead, or could still bring, concerns nobody.
 func (ct *contender) forget() {
 	if ct.own != nil {
 		ct.gen.Unwatch(ct.own)
 	}
-	if ct.pred != nil {
-		ct.gen.Unwatch(ct.pred)
+	ct.own, ct.ownSet = nil, false
+	for i := range ct.ahead {
+		ct.ahead[i].drop(ct.gen)
 	}
-	ct.own, ct.pred, ct.ownSet, ct.predSet, ct.predGone = nil, nil, false, false, false
-}
-
-// scan reads a list of children: how many are ahead, and which is nearest. It says whether the own znode is among them.
-// Other znodes that carry our prefix are what became of a create whose outcome was unknown, perhaps long after
-// (ZOOKEEPER-4907): they are returned.
-func (ct *contender) scan(kids client.ChildrenCall) (found bool, strays []string, err error) {
-	sc, err := kids.Scan()
-	if err != nil {
-		return false, nil, err
-	}
-	ct.below, ct.ahead = 0, ""
-	var nearest int32
-	var best []byte
-	for name, ok := sc.Next(); ok; name, ok = sc.Next() {
-		seq, ok := parseSequence(name)
-		switch {
-		case string(name) == ct.name:
-			found = true
-		case ct.unknown && bytes.HasPrefix(name, ct.prefix):
-			strays = append(strays, string(name))
-		case ok && older(seq, ct.seq):
-			ct.below++
-			if best == nil || older(nearest, seq) {
-				best, nearest = name, seq
-			}
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return false, nil, err
-	}
-	if best != nil {
-		ct.ahead = child(ct.m.dir, best)
-	}
-	return found, strays, nil
 }

@@ -21,17 +21,35 @@
 // reconnects until the server confirms or the session ends. An error that matches ErrCleanupPending says that this had not
 // been confirmed within the grace when Lock returned.
 //
+// # The recipes
+//
+//   - Mutex: one holder, first come first served.
+//   - Reentrant: a mutex that its holder can lock again. The hold travels in a context, or in an Owner.
+//   - RWMutex: readers or one writer, in the order in which they came; a writer can become a reader (Lease.Downgrade).
+//
+// Each has Lock, which waits, and TryLock, which does not, and Participants, which lists who holds and who waits. Options
+// change what is watched, when a lease ends, what the znodes hold, and how the goroutines of one process queue.
+//
+// # Many goroutines
+//
+// By default each call of Lock has a znode of its own. With LocalQueue the goroutines of one lock object line up in memory,
+// and one at a time contends with other processes. With HandOver they also pass one znode on, up to a bound, which costs
+// no round trip at all, and makes other processes wait for that long.
+//
 // # With other clients
 //
 // Znodes are named as Curator names them, so that Curator's InterProcessMutex and go-zookeeper's Lock on the same path
-// exclude ours and are excluded by it. Only children of the form lock-<number> count; others are ignored.
+// exclude a Mutex and a Reentrant and are excluded by them, and so do InterProcessReadWriteLock and RWMutex. Other names
+// are ignored: kazoo's and WriteLock's contenders must use other paths (docs/locks.md 2.9). A Mutex and an RWMutex on one path do
+// not see each other.
 //
 // # Round trips
 //
-// Acquiring a free lock is one flight, its release another. A waiter watches its own znode and the nearest one below it,
-// and nothing else; when it was the only waiter, the event of the predecessor's deletion grants the lock without another
-// request. When that is allowed is the subject of docs/locks.md A10, whose rules were model-checked.
+// Acquiring a free lock is one flight, its release another, or none if nobody waits for its confirmation
+// (Lease.ReleasePipelined). A waiter watches its own znode and the two nearest it waits for, and nothing else; usually the
+// event of the nearest one's deletion grants the lock without another request. When that is allowed is the subject of
+// docs/locks.md A10, whose rules were model-checked.
 //
 // The package is new and its API may still move before version 1. It starts no goroutines; functions registered with
-// context.AfterFunc on a lease's context run in their own, as that promises.
+// context.AfterFunc on a lease's context, and those given to Revocable, run in their own.
 package recipes

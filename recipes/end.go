@@ -15,12 +15,12 @@ func (h *leaseHold) HoldChanged(s State, cause error) {
 	switch {
 	case s == Lost:
 		l.finish(leaseCause(cause))
-	case s == Unsure && l.m.strict:
+	case s == Unsure && l.b.strict:
 		l.finish(ErrDisconnected)
 	default:
 		l.mu.Lock()
 		if l.end.cause == nil {
-			l.turn(s)
+			l.turnTo(s)
 		}
 		l.mu.Unlock()
 	}
@@ -37,8 +37,8 @@ func leaseCause(cause error) error {
 	return cause
 }
 
-// turn changes the state. The caller holds mu.
-func (l *Lease) turn(s State) {
+// turnTo changes the state. The caller holds mu.
+func (l *Lease) turnTo(s State) {
 	l.state = s
 	if r := l.rare; r != nil && r.changed != nil {
 		close(r.changed)
@@ -54,7 +54,9 @@ func (l *Lease) finish(cause error) {
 		return
 	}
 	l.end.cause = cause
-	l.turn(Lost)
+	l.turnTo(Lost)
+	pass := l.turn && cause != ErrReleased // whose turn it is after a release, the release decides
+	l.turn = l.turn && !pass
 	if l.done != nil {
 		close(l.done)
 	}
@@ -63,6 +65,9 @@ func (l *Lease) finish(cause error) {
 		after, l.rare.after = l.rare.after, nil
 	}
 	l.mu.Unlock()
+	if pass {
+		l.b.line.pass(nil)
+	}
 	for _, f := range after {
 		// A function given to AfterFunc, owned by whoever registered it; ends when it returns.
 		go f()

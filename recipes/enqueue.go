@@ -54,8 +54,8 @@ func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []
 	if parents {
 		levels = ct.addParents()
 	}
-	ct.mine, ct.creating = ct.g.Create(ct.path, ct.m.nodeData(ct.gen), client.ModeEphemeralSequential, ct.m.acl), true
-	kids := ct.g.Children(ct.m.dir)
+	ct.mine, ct.creating = ct.g.Create(ct.path, ct.b.nodeData(ct.gen), client.ModeEphemeralSequential, ct.b.acl), true
+	kids := ct.g.Children(ct.b.dir)
 	if err := ct.flight(ctx); err != nil {
 		return nil, err
 	}
@@ -86,19 +86,19 @@ func (ct *contender) created() error {
 func (ct *contender) adopt(node string, czxid int64) {
 	ct.node, ct.czxid = node, czxid
 	ct.name = node[strings.LastIndexByte(node, '/')+1:]
-	ct.seq, _ = parseSequence([]byte(ct.name))
+	ct.seq, _, _ = ct.kind.parse([]byte(ct.name))
 }
 
 // addParents adds the creation of every level of the path. Those that exist answer so, and those that we may not create
 // answer that; both are fine as long as the path is there in the end (docs/locks.md I8).
 func (ct *contender) addParents() []client.CreateCall {
 	var levels []client.CreateCall
-	dir := ct.m.dir
+	dir := ct.b.dir
 	for i := 1; i < len(dir); i++ {
 		if i+1 == len(dir) {
-			levels = append(levels, ct.g.Create(dir, []byte{}, client.ModeContainer, ct.m.acl))
+			levels = append(levels, ct.g.Create(dir, []byte{}, ct.b.parents(), ct.b.acl))
 		} else if dir[i] == '/' {
-			levels = append(levels, ct.g.Create(dir[:i], []byte{}, client.ModeContainer, ct.m.acl))
+			levels = append(levels, ct.g.Create(dir[:i], []byte{}, ct.b.parents(), ct.b.acl))
 		}
 	}
 	return levels
@@ -110,19 +110,24 @@ func (ct *contender) joinParents(err error, levels []client.CreateCall) error {
 	if !errors.Is(err, client.ErrNoNode) {
 		return err
 	}
+	if n := len(levels); n > 0 {
+		if why := levels[n-1].Err(); why == nil || errors.Is(why, client.ErrNodeExists) {
+			return err // it was there, and has vanished again
+		}
+	}
 	for i, l := range levels {
 		switch why := l.Err(); {
 		case why == nil, errors.Is(why, client.ErrNodeExists):
 		case errors.Is(why, client.ErrNoNode):
 			if i == 0 {
-				return join(ErrNoParent, errChroot{ct.m.c.Chroot()}) // not "no node", which would be tried again
+				return join(ErrNoParent, errChroot{ct.b.c.Chroot()}) // not "no node", which would be tried again
 			}
 		default:
 			return join(ErrNoParent, why)
 		}
 	}
-	if len(levels) == 0 && ct.m.dir == "/" && ct.m.c.Chroot() != "" {
-		return join(ErrNoParent, errChroot{ct.m.c.Chroot()})
+	if len(levels) == 0 && ct.b.dir == "/" && ct.b.c.Chroot() != "" {
+		return join(ErrNoParent, errChroot{ct.b.c.Chroot()})
 	}
 	return err
 }
@@ -157,13 +162,18 @@ func (ct *contender) verify() error {
 // prefix and lists in one flight. The second create is a write through the leader, so after its reply the first one is
 // visible or will never be; no sync is needed (docs/locks.md I12). The older znode is kept, the other one deleted.
 func (ct *contender) recover(ctx context.Context) error {
-	for {
+	for tries := 0; ; tries++ {
 		strays, err := ct.createAndList(ctx, false)
 		if err == nil && len(strays) > 0 {
 			err = ct.keepOldest(ctx, strays)
 		}
 		if !errors.Is(err, client.ErrConnectionLoss) {
 			return err
+		}
+		if tries > 0 { // it may be the request that breaks the connection
+			if err := sleep(ctx, recoverPause); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -173,14 +183,14 @@ func (ct *contender) recover(ctx context.Context) error {
 func (ct *contender) keepOldest(ctx context.Context, strays []string) error {
 	oldest := ct.name
 	for _, s := range strays {
-		seq, ok := parseSequence([]byte(s))
-		best, _ := parseSequence([]byte(oldest))
+		seq, _, ok := ct.kind.parse([]byte(s))
+		best, _, _ := ct.kind.parse([]byte(oldest))
 		if ok && older(seq, best) {
 			oldest = s
 		}
 	}
 	if oldest != ct.name {
-		path := child(ct.m.dir, []byte(oldest))
+		path := child(ct.b.dir, []byte(oldest))
 		ex := ct.g.Exists(path)
 		if err := ct.flight(ctx); err != nil {
 			return err
@@ -196,7 +206,7 @@ func (ct *contender) keepOldest(ctx context.Context, strays []string) error {
 	}
 	for _, s := range strays {
 		if s != ct.name {
-			ct.gen.Delete(new(client.Cleanup), child(ct.m.dir, []byte(s)), nil)
+			ct.gen.Delete(new(client.Cleanup), child(ct.b.dir, []byte(s)), nil)
 		}
 	}
 	return ct.list(ctx, false)

@@ -18,6 +18,9 @@ var (
 	ErrCleanupPending = errors.New("clean-up pending")
 	// ErrReleasePending says that a release was started and not confirmed before its context ended.
 	ErrReleasePending = errors.New("release pending")
+	// ErrRefused says that the server refuses to delete the znode of a lease, usually for want of the permission to delete
+	// children of the lock's path: the lock stays taken until the session ends.
+	ErrRefused = errors.New("release refused")
 	// ErrNotHeld is the answer to the release of what is not held: a nil lease, or one whose release was confirmed.
 	ErrNotHeld = errors.New("not held")
 	// ErrLost says that the lease had ended before it was released.
@@ -28,6 +31,18 @@ var (
 	// ErrSequenceEnd says that the sequence numbers under the lock's path come near their end. The znode must be deleted
 	// and made anew while nobody uses it (docs/locks.md D1).
 	ErrSequenceEnd = errors.New("sequence numbers of the path are nearly used up")
+	// ErrNested says that the context carries a hold of the same lock: Lock would wait for itself. Reentrant is for that.
+	ErrNested = errors.New("the context carries a hold of this lock")
+	// ErrUpgrade says the same of a reader that wants to be a writer: two of them would wait for each other. Release the read
+	// lock first, and look again at what was read under it.
+	ErrUpgrade = errors.New("a read lock cannot become a write lock")
+	// ErrNotWriter is the answer to the Downgrade of what is not a write hold.
+	ErrNotWriter = errors.New("not a write lock")
+	// ErrDowngrading is the answer to a Downgrade while another one of the same lease is under way.
+	ErrDowngrading = errors.New("a downgrade is under way")
+	// ErrUnguarded is what a multi fails with that has the Guard of a lock whose znode is handed over without
+	// GuardedHandover.
+	ErrUnguarded = errors.New("no guard with HandOver alone: use GuardedHandover")
 	// ErrNoParent says that the lock's path does not exist and could not be made: the client's chroot is missing, which no
 	// client creates by itself, the ACLs above forbid it, or it vanished each time it had been made.
 	ErrNoParent = errors.New("path of the lock cannot be made")
@@ -41,6 +56,7 @@ var (
 	ErrDisconnected = errors.New("connection lost")              // only with the option Strict
 	ErrMaxHold      = errors.New("held for longer than allowed") // only with the option MaxHold
 	ErrReadOnly     = errors.New("server is read-only")
+	ErrRevoked      = errors.New("revoked: somebody asked for the lock") // only with the option Revocable
 
 	// ErrSessionExpired and ErrClosed are the client's.
 	ErrSessionExpired = client.ErrSessionExpired

@@ -22,18 +22,21 @@ const (
 // Lease is one hold of a lock, from its grant to its release or loss. All methods may be called from any goroutine, and on
 // a nil or zero Lease, which is not held.
 type Lease struct {
-	m     *Mutex
-	gen   client.Generation
-	node  string // the lock's znode, as the client names it
-	token Token
-	lock  context.Context // of the call of Lock: for its values only
+	b    *base
+	gen  client.Generation
+	lock context.Context // of the call of Lock: for its values only
 
 	hold    client.Hold
 	cleanup client.Cleanup
 
-	mu        sync.Mutex // guards what follows; never held while calling anything but the client's clock
+	mu        sync.Mutex // guards what follows; never held while calling anything but the client's clock and the line
+	kind      kind       // changed by Downgrade, as are node and token
+	node      string     // the lock's znode, as the client names it
+	token     Token
 	state     State
 	releasing bool
+	turn      bool          // it has the turn of its lock object's line, and passes it on at its end
+	handed    bool          // released by handing the znode over: there is nothing to wait for
 	reported  bool          // the confirmation of the release was returned
 	end       endError      // why it ended; no cause means that it has not
 	lostTo    error         // why the lease had ended before its release
@@ -44,12 +47,16 @@ type Lease struct {
 
 // rare is what many leases never need. It is apart so that a lock that is taken and released costs less memory.
 type rare struct {
-	changed chan struct{}     // closed at the next change of state
-	after   map[int]func()    // registered with AfterFunc, by number
-	hooks   int               // numbers given out
-	ctx     *leaseContext     // what Context returns
-	own     *client.NodeWatch // with the option WatchOwnNode
-	limit   *time.Timer       // with the option MaxHold
+	changed chan struct{}  // closed at the next change of state
+	after   map[int]func() // registered with AfterFunc, by number
+	hooks   int            // numbers given out
+	ctx     *leaseContext  // what Context returns
+	limit   *time.Timer    // with the option MaxHold
+	levels  *levels        // of a Reentrant
+	revoked bool           // the holder was told that somebody asks for the lock
+	down    func()         // cancels the Downgrade that is under way
+	waits   bool           // the release waits for that one to return
+	both    bool           // a Downgrade's outcome was unknown: both znodes may be there
 }
 
 // more returns the rare parts. The caller holds mu.
@@ -61,31 +68,58 @@ func (l *Lease) more() *rare {
 }
 
 // none says whether l is nil or zero.
-func (l *Lease) none() bool { return l == nil || l.m == nil }
+func (l *Lease) none() bool { return l == nil || l.b == nil }
 
 // Node returns the path of the lock's znode, "" for a nil Lease.
 func (l *Lease) Node() string {
 	if l.none() {
 		return ""
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.node
 }
 
-// Token returns the fencing token of this hold; zero for a nil Lease. It stays the same after the end.
+// Token returns the fencing token of this hold; zero for a nil Lease. It stays the same after the end, and changes only with
+// Downgrade. Tokens of the holders of a read lock tell them apart, but are in no order: that of a writer who became a reader
+// is higher than that of a writer who waited before that and comes after it.
 func (l *Lease) Token() Token {
 	if l.none() {
 		return Token{}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.token
 }
 
-// Guard returns the operation that makes a multi fail with "no node" unless this hold's znode still exists. It works only
-// through a client with the same chroot on the same ensemble.
+// Shared says whether others may have the lock at the same time: whether it is a read lock.
+func (l *Lease) Shared() bool {
+	if l.none() {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kind == reader
+}
+
+// Guard returns the operation that makes a multi fail unless this hold still stands: with "no node" when its znode is gone,
+// and with GuardedHandover with "bad version" when the znode has been handed over. It works only through a client with the
+// same chroot on the same ensemble. With HandOver alone nothing on the server tells one holder from the next, so the
+// operation makes every multi fail with ErrUnguarded, before anything is sent.
 func (l *Lease) Guard() client.Op {
 	if l.none() {
 		return client.Op{}
 	}
-	return l.m.c.GuardOp(l.node, -1)
+	if l.b.grants > 0 && !l.b.guarded {
+		return client.RefusedOp(ErrUnguarded)
+	}
+	l.mu.Lock()
+	node, version := l.node, int32(client.AnyVersion)
+	if l.b.guarded {
+		version = int32(l.token.Hand)
+	}
+	l.mu.Unlock()
+	return l.b.c.GuardOp(node, version)
 }
 
 // Context returns a context that ends when the hold is no longer safe, and in any case with Release; context.Cause and Err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
+	"github.com/lockkeeper/lockkeeper/proto"
 	"github.com/lockkeeper/lockkeeper/zktest"
 )
 
@@ -201,4 +202,34 @@ func serves(srv *zktest.Server, member string) bool {
 		}
 	}
 	return false
+}
+
+// The context of a lease may be the one that its release waits with: its own end is not meant.
+func TestReleaseWithTheLeasesContext(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := dial(t, srv)
+		defer c.Close()
+		m := NewMutex(c, "/lock")
+		l := lock(t, m)
+		if err := l.Release(l.Context()); err != nil || kids(srv) != 0 {
+			t.Errorf("%v, %d znodes", err, kids(srv))
+		}
+		l = lock(t, m)
+		ctx, cancel := context.WithTimeout(l.Context(), time.Second)
+		defer cancel()
+		held := srv.Hold(zktest.Match{Op: proto.OpDelete})
+		if err := l.Release(ctx); !errors.Is(err, ErrReleasePending) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("its own deadline: %v", err)
+		}
+		held.Release()
+		release(t, l)
+		l = lock(t, m)
+		ended, end := context.WithCancel(l.Context())
+		end()
+		reply := srv.HoldReply(zktest.Match{Op: proto.OpDelete})
+		defer reply.Release()
+		if err := l.Release(ended); !errors.Is(err, ErrReleasePending) || !errors.Is(err, context.Canceled) {
+			t.Errorf("ended before: %v", err)
+		}
+	})
 }

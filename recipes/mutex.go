@@ -2,125 +2,54 @@ package recipes
 
 import (
 	"context"
-	"errors"
-	"os"
-	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/lockkeeper/lockkeeper/client"
 )
 
-// Mutex is a lock that one holder at a time can have, among all processes that use its path, first come first served. A
-// Mutex has no state of its own: any number of goroutines may call Lock at once, and each is a contender with a znode of
-// its own.
-type Mutex struct {
-	settings
-	c    *client.Client
-	dir  string
-	err  error // what was wrong with the arguments of NewMutex
-	host string
-
-	owner atomic.Pointer[ownerData] // publishes the default data of the newest session
-	pool  sync.Pool                 // *contender, ready for use
-}
-
-var errNilOption = errors.New("nil option")
-
-type ownerData struct {
-	session int64
-	data    []byte
-}
+// Mutex is a lock that one holder at a time can have, among all processes that use its path, first come first served. Any
+// number of goroutines may call Lock at once: each is a contender with a znode of its own, unless LocalQueue or HandOver
+// makes those of one Mutex line up in memory. It is not re-entrant: see Reentrant.
+//
+// Failure model: a hold ends with its session, noticed or not, so what it protects must listen to Lease.Context, or be guarded
+// by Lease.Token or Lease.Guard. Lost connections, lost replies, and servers that are behind neither lose the lock to two
+// holders nor leave a znode behind. Two holders at once are possible only if somebody deletes the holder's znode, or, where
+// the holder neither obeys its context nor is guarded, after an expired session.
+type Mutex struct{ b *base }
 
 // NewMutex returns the mutex of path, whose children are its znodes; path and what is missing above it are created as
 // containers when first needed. It does not talk to the ensemble. A bad path or option is the error of every method.
 func NewMutex(c *client.Client, path string, opts ...Option) *Mutex {
-	m := &Mutex{c: c, dir: path}
-	m.host, _ = os.Hostname() // without a name the data says less, which is no reason to fail
-	if c == nil {
-		m.err = client.ErrZeroValue
-		return m
-	}
-	if m.err = client.ValidatePath(path); m.err != nil {
-		return m
-	}
-	for _, o := range opts {
-		err := errNilOption
-		if o != nil {
-			err = o.apply(&m.settings)
-		}
-		if err != nil && m.err == nil {
-			m.err = err
-		}
-	}
-	return m
+	return &Mutex{newBase(c, path, exclusive, opts)}
 }
 
-// Path returns the path of the mutex.
-func (m *Mutex) Path() string {
+func (m *Mutex) base() *base {
 	if m == nil {
-		return ""
+		return nil
 	}
-	return m.dir
+	return m.b
 }
+
+// Path returns the path of the mutex, "" of a nil one.
+func (m *Mutex) Path() string { return m.base().path() }
 
 // Lock waits until the mutex is acquired or ctx ends; ctx bounds the wait, not the hold. When it fails, it returns within
-// CleanupGrace of the end of ctx, and its znode is gone or the error matches ErrCleanupPending as well.
-func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, "lock", false) }
+// CleanupGrace of the end of ctx, and its znode is gone or the error matches ErrCleanupPending as well. A ctx that carries a
+// hold of this mutex, as a lease's context does, would wait for itself: the error then matches ErrNested, at once.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
+	return m.base().acquire(ctx, "lock", exclusive, false)
+}
 
 // TryLock acquires the mutex if nobody is ahead, and otherwise returns an error that matches ErrNotAcquired, leaving
 // nothing behind. It waits for the ensemble's answer, but for no other contender.
-func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, "trylock", true) }
-
-func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Lease, error) {
-	switch {
-	case m == nil:
-		return nil, &Error{op, "", client.ErrZeroValue}
-	case m.err != nil:
-		return nil, &Error{op, m.dir, m.err}
-	case ctx == nil:
-		return nil, &Error{op, m.dir, client.ErrNilContext}
-	case m.c == nil:
-		return nil, &Error{op, m.dir, client.ErrZeroValue}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, &Error{op, m.dir, err}
-	}
-	ct := m.contender(try)
-	l, err := ct.acquire(ctx)
-	if err != nil {
-		return nil, &Error{op, m.dir, err}
-	}
-	return l, nil
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
+	return m.base().acquire(ctx, "trylock", exclusive, true)
 }
 
-// contender returns one from the pool, or a new one.
-func (m *Mutex) contender(try bool) *contender {
-	ct, ok := m.pool.Get().(*contender)
-	if !ok {
-		ct = &contender{m: m, q: client.NewQueue()}
-	}
-	ct.try = try
-	return ct
-}
+// LocalWaiters returns how many goroutines wait for the lock in memory, behind the one of this object that has or wants it:
+// with LocalQueue and HandOver these have no znodes, so Participants does not show them.
+func (m *Mutex) LocalWaiters() int { return m.base().localWaiters() }
 
-// put takes back the contender of a lease whose release is confirmed: nothing is under way to its queue any more.
-func (m *Mutex) put(ct *contender) { m.pool.Put(ct) }
-
-// nodeData returns the data for a znode made in this session.
-func (m *Mutex) nodeData(gen client.Generation) []byte {
-	if m.ownData {
-		return m.data
-	}
-	id := gen.SessionID()
-	if o := m.owner.Load(); o != nil && o.session == id {
-		return o.data
-	}
-	b := append([]byte("host="), m.host...)
-	b = strconv.AppendInt(append(b, " pid="...), int64(os.Getpid()), 10)
-	if id != 0 {
-		b = strconv.AppendUint(append(b, " session=0x"...), uint64(id), 16)
-	}
-	m.owner.Store(&ownerData{id, b})
-	return b
+// Participants returns who holds the mutex and who waits for it, in the order of the queue.
+func (m *Mutex) Participants(ctx context.Context) ([]Participant, error) {
+	return m.base().participants(ctx, exclusive)
 }

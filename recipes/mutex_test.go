@@ -48,52 +48,96 @@ func TestFlights(t *testing.T) { // docs/locks.md A8
 		synctest.Wait()
 		release(t, sole.lease)
 		synctest.Wait()
-		// Of the two that were ahead of the fourth, one went unnoticed, so it has to look: event + 1.
-		count("from the release to the next of several", 2, func() {
+		fifth := goLock(t.Context(), NewMutex(b, "/deep/er/lock", NoLookAhead()))
+		synctest.Wait()
+		// Of the two that were ahead of the fourth, it was told of the first one's end, so the second was the last: event + 0.
+		count("from the release to the next of several", 1, func() {
 			release(t, third.lease)
 			<-fourth.done
 		})
-		release(t, fourth.lease)
+		// The fifth watches only the nearest, so it has to look who else is left: event + 1.
+		count("from the release to the next of several, without look-ahead", 2, func() {
+			release(t, fourth.lease)
+			<-fifth.done
+		})
+		release(t, fifth.lease)
 	})
 }
 
-func TestSeveralWaiters(t *testing.T) { // C148: one release wakes one waiter, which costs event + 1 with more waiting
-	bubble(t, func(t *testing.T, srv *zktest.Server) {
-		const n = 50
-		clients := make([]*client.Client, n+1)
-		for i := range clients {
-			clients[i] = dial(t, srv)
-			defer clients[i].Close()
-		}
-		l := lock(t, NewMutex(clients[n], "/lock"))
-		waiters := make([]*waiter, n)
-		for i := range waiters {
-			waiters[i] = goLock(t.Context(), NewMutex(clients[i], "/lock"))
-			synctest.Wait()
-		}
-		if w := srv.Snapshot().Watches.Data; w != 2*n {
-			t.Errorf("%d watches, want two per waiter", w)
-		}
-		for i, w := range waiters {
-			before := srv.Snapshot()
-			release(t, l)
-			<-w.done
-			if w.err != nil {
-				t.Fatal(w.err)
-			}
-			synctest.Wait()
-			after := srv.Snapshot()
-			// The event of the deletion goes to the next waiter; nobody else hears of it.
-			if got := after.Notifications - before.Notifications; got > 2 {
-				t.Errorf("release %d: %d notifications", i, got)
-			}
-			l = w.lease
-		}
-		release(t, l)
-		if kids := srv.Children("/lock"); len(kids) != 0 {
-			t.Errorf("left behind: %v", kids)
-		}
-	})
+// TestSeveralWaiters (C148, F88; docs/locks.md A8): fifty contenders on five clients. What each waiter watches, whom a release
+// wakes, and what the hand-over costs, does not depend on how many wait.
+func TestSeveralWaiters(t *testing.T) {
+	for _, tc := range []struct {
+		name           string
+		opts           []Option
+		watches        int // per waiter that has as many ahead
+		flights        int // from a release to the next holder, the release's own among them
+		told, requests int // per release: sessions that a deletion is told, and requests that follow
+	}{
+		// The deletion is told to the session of the znode as well, whose own watch on it nobody has taken back.
+		{"look-ahead", nil, 3, 1, 3, 1 + 1 + 1}, // the delete; the second in line lists, and watches one more
+		{"without", []Option{NoLookAhead()}, 2, 2, 2, 1 + 1},
+		{"always list", []Option{AlwaysList()}, 3, 2, 3, 1 + 1 + 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *zktest.Server) {
+				const clients, contenders = 5, 50
+				var mutexes [clients]*Mutex
+				for i := range mutexes {
+					c := dial(t, srv)
+					defer c.Close()
+					mutexes[i] = NewMutex(c, "/lock", tc.opts...)
+				}
+				l := lock(t, mutexes[0])
+				waiters := make([]*waiter, contenders-1)
+				for i := range waiters {
+					waiters[i] = goLock(t.Context(), mutexes[(i+1)%clients])
+					synctest.Wait()
+				}
+				want := tc.watches * len(waiters)
+				if tc.watches == 3 {
+					want-- // the first waiter has one ahead
+				}
+				if w := srv.Snapshot().Watches.Data; w != want {
+					t.Errorf("%d watches, want %d", w, want)
+				}
+				for i, w := range waiters {
+					flights := tc.flights
+					if i == 0 && tc.name == "without" {
+						flights = 1 // of one that has one ahead, nothing is left to be known
+					}
+					l = handOver(t, srv, l, w, flights, tc.told, tc.requests, len(waiters)-i)
+				}
+				release(t, l)
+				if kids := srv.Children("/lock"); len(kids) != 0 {
+					t.Errorf("left behind: %v", kids)
+				}
+			})
+		})
+	}
+}
+
+// handOver releases l and waits until w has the lock, counting; waiting is how many waited before.
+func handOver(t *testing.T, srv *zktest.Server, l *Lease, w *waiter, flights, told, requests, waiting int) *Lease {
+	t.Helper()
+	before := srv.Snapshot()
+	var end int64 // others may be looking at the queue at their leisure while w has the lock already
+	srv.Flights(synctest.Wait, func() { release(t, l); <-w.done; end = srv.Snapshot().Flights })
+	if n := int(end - before.Flights); n != flights {
+		t.Errorf("%d waiting: %d flights, want %d", waiting, n, flights)
+	}
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	synctest.Wait()
+	after := srv.Snapshot()
+	if got := int(after.Notifications - before.Notifications); got > told {
+		t.Errorf("%d waiting: %d notifications, want at most %d", waiting, got, told)
+	}
+	if got := int(after.Requests - before.Requests); got > requests {
+		t.Errorf("%d waiting: %d requests, want at most %d", waiting, got, requests)
+	}
+	return w.lease
 }
 
 func TestTokensRise(t *testing.T) { // C154

@@ -7,13 +7,52 @@ import (
 	"math/rand/v2"
 )
 
-// A lock's znode is _c_<uuid>-lock-<sequence number>, as Curator's StandardLockInternalsDriver and protected create name
-// it; go-zookeeper's Lock understands it too (docs/locks.md 2.1, 2.9).
+// A lock's znode is _c_<uuid>-<mark><sequence number>, as Curator's StandardLockInternalsDriver, InterProcessReadWriteLock and
+// protected create name it; go-zookeeper's Lock understands those of a mutex too (docs/locks.md 2.1, 2.2, 2.9).
 const (
 	guidStart = "_c_"
-	mark      = "lock-"
 	guidLen   = len("01234567-89ab-cdef-0123-456789abcdef")
+	lockMark  = "lock-"
+	readMark  = "__READ__"
+	writeMark = "__WRIT__"
 )
+
+// kind is what a contender wants.
+type kind uint8
+
+const (
+	exclusive kind = iota // a mutex
+	writer
+	reader
+)
+
+// mark is what the name has before its number.
+func (k kind) mark() string {
+	switch k {
+	case writer:
+		return writeMark
+	case reader:
+		return readMark
+	}
+	return lockMark
+}
+
+// parse reads the name of a contender for the same lock as k's: its number, and what it wants. Of a read-write lock's name
+// what follows the last marker counts, the read marker before the other (Curator's getSortingSequence).
+func (k kind) parse(name []byte) (seq int32, other kind, ok bool) {
+	if k == exclusive {
+		seq, ok = parseSequence(name, lockMark)
+		return seq, exclusive, ok
+	}
+	if seq, ok = parseSequence(name, readMark); ok {
+		return seq, reader, true
+	}
+	seq, ok = parseSequence(name, writeMark)
+	return seq, writer, ok
+}
+
+// waitsFor says whether a contender that wants k waits for one ahead of it that wants other.
+func (k kind) waitsFor(other kind) bool { return k != reader || other != reader }
 
 // appendGUID appends a random UUID in its usual form. It has to be unique, not secret.
 func appendGUID(dst []byte) []byte {
@@ -34,9 +73,9 @@ func appendGUID(dst []byte) []byte {
 	return dst
 }
 
-// parseSequence reads the sequence number of a contender's name: what follows the last "lock-", which must be digits, with
-// a minus in front after the counter has wrapped. Names of any other form are not contenders.
-func parseSequence(name []byte) (seq int32, ok bool) {
+// parseSequence reads the sequence number of a contender's name: what follows the last mark, which must be digits, with a
+// minus in front after the counter has wrapped. Names of any other form are not contenders.
+func parseSequence(name []byte, mark string) (seq int32, ok bool) {
 	i := bytes.LastIndex(name, []byte(mark))
 	if i < 0 {
 		return 0, false

@@ -28,7 +28,7 @@ func TestParseSequence(t *testing.T) { // K22, D8, F86
 		"lock-":                  none, "lock--": none, "lock-12345678901": none, "lock-2147483648": none, "lock-x": none,
 		"lock-00000000 1": none, "x-0000000001": none, "": none, "lock-1-": none, "__lock__0000000001": none,
 	} {
-		seq, ok := parseSequence([]byte(name))
+		seq, ok := parseSequence([]byte(name), lockMark)
 		if ok != (want != none) || ok && int64(seq) != want {
 			t.Errorf("%q: %d %v", name, seq, ok)
 		}

@@ -23,6 +23,37 @@ type settings struct {
 	relist   bool
 	watchOwn bool
 	maxHold  time.Duration
+	noAhead  bool
+	plain    bool // parents are plain persistent znodes
+
+	revocable bool
+	onRevoke  func(*Lease)
+
+	local   bool          // goroutines of one lock object line up
+	grants  int           // holders that one znode may serve; 0: one, without hand-over
+	handFor time.Duration // how long it may
+	guarded bool
+}
+
+// check finds options that do not go together, or not with the recipe.
+func (s *settings) check(k kind) error {
+	switch {
+	case s.local && k != exclusive:
+		return errors.New("LocalQueue and HandOver are not for read-write locks, whose readers share")
+	case s.guarded && s.grants == 0:
+		return errors.New("GuardedHandover without HandOver")
+	case s.revocable && s.ownData:
+		return errors.New("Revocable with Data: revocation needs the data of the znode for itself")
+	}
+	return nil
+}
+
+// parents is how missing levels of the path are made.
+func (s *settings) parents() client.CreateMode {
+	if s.plain {
+		return client.ModePersistent
+	}
+	return client.ModeContainer
 }
 
 type option func(*settings) error
@@ -81,4 +112,57 @@ func MaxHold(d time.Duration) Option {
 		s.maxHold = d
 		return nil
 	})
+}
+
+// NoLookAhead makes a waiter watch only the nearest one ahead, not the one before it as well. That saves a watch and
+// its notification per waiter. The price is a flight per hand-over when more than one is waiting.
+func NoLookAhead() Option { return option(func(s *settings) error { s.noAhead = true; return nil }) }
+
+// PersistentParents makes missing levels of the path as plain znodes, which stay until somebody deletes them, instead of
+// containers, which the server removes when they have been empty for a while. Clients such as kazoo, which do not expect
+// the path to vanish, need that.
+func PersistentParents() Option {
+	return option(func(s *settings) error { s.plain = true; return nil })
+}
+
+// Revocable lets others ask for the lock (see Revoke). With nil a holder that is asked finds its lease ended with ErrRevoked,
+// while the znode stays until it calls Release, so nobody else has the lock before. With a function that is called instead,
+// in a goroutine of its own, once per hold, and the lease goes on. It is Curator's makeRevocable, and as there the znode has
+// no data until it is asked; it is watched while the lock is held, so the lease also ends as with WatchOwnNode.
+func Revocable(f func(*Lease)) Option {
+	return option(func(s *settings) error {
+		s.revocable, s.onRevoke = true, f
+		return nil
+	})
+}
+
+// LocalQueue makes the goroutines that use one lock object line up in memory, first come first served: one of them at a time
+// has a znode and contends with other processes, so that a thousand of them cost the server no more than one. Each holder
+// has a znode of its own, at the end of the queue, so other processes get their turn as if there were one goroutine here.
+// TryLock fails at once if another goroutine has or wants the lock. Not for read-write locks. When a lease is lost while
+// its session lives, the next goroutine waits behind the znode of the lost one, which its holder's Release deletes.
+func LocalQueue() Option {
+	return option(func(s *settings) error { s.local = true; return nil })
+}
+
+// HandOver is LocalQueue with one znode for several holders in turn: a release while others of this lock object wait hands
+// the znode to the next one, without a word to the server. One znode serves at most that many grants, and no grant begins
+// later than d after its first; then it is deleted, and the next goroutine lines up behind other processes, which wait for
+// that long at most, plus the last hold. Whether the znode is still there is not asked at a hand-over: to the server all
+// these holds are one, and WatchOwnNode tells when an operator deletes it. The leases of one znode have tokens with rising Hand. Their Guard is refused
+// (ErrUnguarded) unless GuardedHandover is on.
+func HandOver(grants int, d time.Duration) Option {
+	return option(func(s *settings) error {
+		if grants < 2 || d <= 0 {
+			return errors.New("HandOver needs at least two grants and a positive duration")
+		}
+		s.local, s.grants, s.handFor = true, grants, d
+		return nil
+	})
+}
+
+// GuardedHandover makes each hand-over write the znode, for one flight, so that the Guard of a lease is refused by the
+// server once the znode has been handed over.
+func GuardedHandover() Option {
+	return option(func(s *settings) error { s.guarded = true; return nil })
 }

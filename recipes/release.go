@@ -10,14 +10,13 @@ import (
 
 // begin starts what the options want of a lease.
 func (l *Lease) begin() {
-	if l.m.watchOwn {
-		own := &client.NodeWatch{Gone: func() { l.finish(ErrNodeGone) }}
-		l.mu.Lock()
-		l.more().own = own
-		l.mu.Unlock()
-		l.gen.WatchNode(own, l.node)
+	if l.b.grants > 0 && l.ct.since.IsZero() {
+		l.ct.since = time.Now()
 	}
-	if d := l.m.maxHold; d > 0 {
+	if l.b.watchOwn || l.b.revocable {
+		l.watchNode() // the function of Revocable may release the lease from here on, and the contender is gone then
+	}
+	if d := l.b.maxHold; d > 0 {
 		l.mu.Lock()
 		l.more().limit = time.AfterFunc(d, func() {
 			l.finish(ErrMaxHold)
@@ -28,32 +27,58 @@ func (l *Lease) begin() {
 }
 
 // Release gives the lock back. It always starts the deletion, whatever the state of the lease and of ctx, and then waits
-// for the server's confirmation as long as ctx lasts. The lease's context ends at once.
+// for the server's confirmation as long as ctx lasts. The lease's context ends at once; where ctx is that one, or made from
+// it, its end with the lease is not meant and does not count, its own deadline does.
 //
 // The result is nil when the server has confirmed; an error matching ErrReleasePending, and the context's error, when it
 // had not in time, in which case the deletion goes on by itself and Release may be called again to wait on; ErrLost, and
-// the cause, when the lease had ended before; ErrNotHeld after a confirmed release, and for a nil Lease.
+// the cause, when the lease had ended before; ErrRefused, and the server's reason, when the znode may not be deleted, so that
+// the lock stays taken until the session ends; ErrNotHeld after a confirmed release, and for a nil Lease.
 func (l *Lease) Release(ctx context.Context) error {
 	if l.none() {
 		return &Error{"release", "", ErrNotHeld}
 	}
-	l.beginRelease()
 	if ctx == nil {
-		return &Error{"release", l.m.dir, join(ErrReleasePending, client.ErrNilContext)}
+		l.beginRelease()
+		return &Error{"release", l.b.dir, join(ErrReleasePending, client.ErrNilContext)}
 	}
-	err := l.cleanup.Wait(ctx)
-	done, result := l.cleanup.Result()
-	if !done {
-		return &Error{"release", l.m.dir, join(ErrReleasePending, err)}
+	ctx, cancel := l.outlive(ctx)
+	defer cancel()
+	l.beginRelease()
+	var result error
+	if !l.wasHanded() {
+		err := l.cleanup.Wait(ctx)
+		done := false
+		if done, result = l.cleanup.Result(); !done {
+			return &Error{"release", l.b.dir, join(ErrReleasePending, err)}
+		}
 	}
+	var code client.Code // not the end of the client or its session
+	refused := errors.As(result, &code) && code != client.ErrNoNode && l.gen.Err() == nil
 	l.mu.Lock()
 	lost, again := l.lostTo, l.reported
-	l.reported = true
+	l.reported = !refused
 	l.mu.Unlock()
-	if again {
-		return &Error{"release", l.m.dir, ErrNotHeld}
+	switch {
+	case again:
+		return &Error{"release", l.b.dir, ErrNotHeld}
+	case refused:
+		return &Error{"release", l.b.dir, join(ErrRefused, result)}
 	}
 	return l.released(lost, result)
+}
+
+// outlive returns ctx, or if it is the lease's, which ends here, one that does not end with it.
+func (l *Lease) outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	none := func() {}
+	if ctx.Value(l.b.key) != l || ctx.Err() != nil && context.Cause(ctx) != l.endErr() { // or has ended for another reason
+		return ctx, none
+	}
+	longer := context.WithoutCancel(ctx)
+	if d, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(longer, d)
+	}
+	return longer, none
 }
 
 // ReleasePipelined is Release without the wait: it returns when the deletion has been handed to the session, which repeats
@@ -67,9 +92,9 @@ func (l *Lease) ReleasePipelined() error {
 	}
 	switch lost, first := l.beginRelease(); {
 	case lost != nil:
-		return &Error{"release", l.m.dir, join(ErrLost, lost)}
+		return &Error{"release", l.b.dir, join(ErrLost, lost)}
 	case !first:
-		return &Error{"release", l.m.dir, ErrNotHeld}
+		return &Error{"release", l.b.dir, ErrNotHeld}
 	}
 	return nil
 }
@@ -86,10 +111,10 @@ func (c *leaseCleanup) CleanupDone() {
 	l.ct = nil
 	l.mu.Unlock()
 	ct.g.Reclaim(&l.cleanup)
-	l.m.put(ct)
+	l.b.put(ct)
 }
 
-// beginRelease starts the deletion, once. lost is why the lease had ended before that.
+// beginRelease starts the deletion, once, or hands the znode over. lost is why the lease had ended before that.
 func (l *Lease) beginRelease() (lost error, first bool) {
 	l.checkClock()
 	l.mu.Lock()
@@ -98,10 +123,16 @@ func (l *Lease) beginRelease() (lost error, first bool) {
 	if first {
 		l.lostTo = l.end.cause
 	}
-	lost, ct := l.lostTo, l.ct
-	var extra rare
+	lost = l.lostTo
+	var heir *place
+	if first && lost == nil {
+		heir = l.heir() // here, so that another Release never sees a release that may be the one or the other
+	}
+	var limit *time.Timer
+	var down func()
 	if l.rare != nil {
-		extra = *l.rare
+		limit, down = l.rare.limit, l.rare.down
+		l.rare.waits = down != nil
 	}
 	l.mu.Unlock()
 	if !first {
@@ -109,30 +140,51 @@ func (l *Lease) beginRelease() (lost error, first bool) {
 	}
 	l.finish(ErrReleased)
 	l.gen.Unhold(&l.hold)
-	if extra.own != nil {
-		extra.own.Stop()
+	if limit != nil {
+		limit.Stop()
 	}
-	if extra.limit != nil {
-		extra.limit.Stop()
-	}
-	l.cleanup.Owner = (*leaseCleanup)(l)
-	if ct.unknown { // more than one znode may be ours
-		l.gen.DeleteMatching(&l.cleanup, l.m.dir, string(ct.prefix))
-	} else {
-		l.gen.Delete(&l.cleanup, l.node, ct.g)
+	switch {
+	case down != nil:
+		down() // and when it has returned it starts the deletion
+	case heir != nil:
+		l.handOver(heir)
+	default:
+		l.startDelete()
 	}
 	return lost, true
+}
+
+// startDelete gives the deletion to the session, and the turn to the next in line.
+func (l *Lease) startDelete() {
+	l.mu.Lock()
+	ct, node, pass := l.ct, l.node, l.turn
+	both := ct.unknown || l.rare != nil && l.rare.both // more than one znode may be ours
+	l.turn = false
+	l.mu.Unlock()
+	if ct.guard != nil {
+		ct.guard.watch.Stop()
+	}
+	l.cleanup.Owner = (*leaseCleanup)(l)
+	if both {
+		l.gen.Delete(new(client.Cleanup), node, nil) // the search may be refused
+		l.gen.DeleteMatching(&l.cleanup, l.b.dir, ct.guid())
+	} else {
+		l.gen.Delete(&l.cleanup, node, ct.g)
+	}
+	if pass {
+		l.b.line.pass(nil)
+	}
 }
 
 // released turns the result of the deletion into that of Release.
 func (l *Lease) released(lost, result error) error {
 	switch {
 	case lost != nil:
-		return &Error{"release", l.m.dir, join(ErrLost, lost)}
+		return &Error{"release", l.b.dir, join(ErrLost, lost)}
 	case errors.Is(result, client.ErrNoNode):
-		return &Error{"release", l.m.dir, join(ErrLost, ErrNodeGone)}
+		return &Error{"release", l.b.dir, join(ErrLost, ErrNodeGone)}
 	case result != nil:
-		return &Error{"release", l.m.dir, join(ErrLost, result)}
+		return &Error{"release", l.b.dir, join(ErrLost, result)}
 	}
 	return nil
 }

@@ -41,27 +41,43 @@ func (ct *contender) drain() {
 
 // woken says whether the state of the watches asks for a decision.
 func (ct *contender) woken() bool {
-	return ct.ownGone || ct.predGone || !ct.predSet || !ct.ownSet && !ct.m.noOwn
+	if ct.ownGone || !ct.ownSet && !ct.b.noOwn {
+		return true
+	}
+	for i := range ct.ahead {
+		if r := &ct.ahead[i]; !r.none() && !r.set {
+			return true
+		}
+	}
+	return false
 }
 
 // arm sets the watches that are missing, in one flight, the own znode's first (rule 2). A znode that is gone by then counts
 // like the event of its end (rule 1).
 func (ct *contender) arm(ctx context.Context) error {
-	var own, pred client.GetCall
-	armOwn, armPred := !ct.ownSet && !ct.m.noOwn, !ct.predSet
-	if !armOwn && !armPred {
-		return nil
-	}
+	var own client.GetCall
+	var calls [len(ct.ahead)]client.GetCall
+	var asked [len(ct.ahead)]bool
+	armOwn := !ct.ownSet && !ct.b.noOwn
+	any := armOwn
 	if armOwn {
 		ct.own, ct.ownSet = ct.watch(), true
 		own = ct.g.GetArmed(ct.node, ct.own)
 	}
-	if armPred {
-		ct.pred, ct.predSet = ct.watch(), true
-		pred = ct.g.GetArmed(ct.ahead, ct.pred)
+	for i := range ct.ahead {
+		if r := &ct.ahead[i]; !r.none() && !r.set && !r.gone {
+			r.watch, r.set, asked[i], any = ct.watch(), true, true, true
+			calls[i] = ct.g.GetArmed(r.path, r.watch)
+		}
+	}
+	if !any {
+		return nil
 	}
 	if err := ct.flight(ctx); err != nil {
 		return err
+	}
+	if ct.via != ct.conn { // another connection than the list's makes the list worthless (rule 4)
+		ct.listed = false
 	}
 	if armOwn {
 		if err := own.Err(); errors.Is(err, client.ErrNoNode) {
@@ -69,23 +85,30 @@ func (ct *contender) arm(ctx context.Context) error {
 		} else if err != nil {
 			return ct.lostArm(err)
 		}
-		ct.sameConn()
 	}
-	if armPred {
-		err := pred.Err()
-		switch {
-		case errors.Is(err, client.ErrNoNode):
-			ct.predGone, ct.predSet = true, false
-		case errors.Is(err, client.ErrNoAuth):
-			return join(ErrUnreadable, err)
-		case err != nil:
-			return ct.lostArm(err)
-		default:
-			ct.foreign = pred.Owner() != ct.gen.SessionID()
+	for i := range asked {
+		if asked[i] {
+			if err := ct.armed(&ct.ahead[i], calls[i]); err != nil {
+				return ct.lostArm(err)
+			}
 		}
-		ct.sameConn()
 	}
 	ct.drain()
+	return nil
+}
+
+// armed takes the answer to the request that watches r.
+func (ct *contender) armed(r *rival, call client.GetCall) error {
+	switch err := call.Err(); {
+	case errors.Is(err, client.ErrNoNode):
+		r.gone, r.set = true, false
+	case errors.Is(err, client.ErrNoAuth):
+		return join(ErrUnreadable, err)
+	case err != nil:
+		return err
+	default:
+		r.foreign = call.Owner() != ct.gen.SessionID()
+	}
 	return nil
 }
 
@@ -100,40 +123,27 @@ func (ct *contender) lostArm(err error) error {
 	return nil
 }
 
-// sameConn notes the connection of an answer: another one than the list's makes the list worthless (rule 4).
-func (ct *contender) sameConn() {
-	if ct.via != ct.conn {
-		ct.listed = false
-	}
-}
-
-// decide uses what is known. The lock is ours without another request only if the one ahead was the last of the known set,
-// is gone for certain and belonged to another session, the list is from this connection, and our own znode's watch is
-// armed (rules 1, 2, 4, 5). In all other cases the queue is read again.
+// decide uses what is known: on return below says how many are ahead. If what is known is not enough, the queue is read again.
 func (ct *contender) decide(ctx context.Context) error {
-	switch {
-	case ct.ownGone:
+	if ct.ownGone {
 		return errAgain
-	case ct.predGone && ct.listed && ct.foreign && ct.below == 1 && (ct.ownSet || ct.m.noOwn) && !ct.m.relist:
-		ct.below = 0
-		return nil
-	case !ct.predGone && ct.listed:
-		return nil // data changed somewhere: only the watches are set anew (rule 9)
 	}
-	return ct.list(ctx, false)
+	if ct.learn() {
+		return ct.list(ctx, false)
+	}
+	return nil // perhaps only data has changed somewhere, and the watches are to be set anew (rule 9)
 }
 
 // list reads the queue again. With proof a sync goes ahead, to renew a lease clock that has run out.
 func (ct *contender) list(ctx context.Context, proof bool) error {
 	for {
 		if proof {
-			ct.g.Sync(ct.m.dir)
+			ct.g.Sync(ct.b.dir)
 		}
-		kids := ct.g.Children(ct.m.dir)
+		kids := ct.g.Children(ct.b.dir)
 		if err := ct.flight(ctx); err != nil {
 			return err
 		}
-		ahead := ct.ahead
 		strays, err := ct.look(kids)
 		switch {
 		case errors.Is(err, client.ErrConnectionLoss):
@@ -145,16 +155,9 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 			return err
 		}
 		for _, s := range strays {
-			ct.gen.Delete(new(client.Cleanup), child(ct.m.dir, []byte(s)), nil)
+			ct.gen.Delete(new(client.Cleanup), child(ct.b.dir, []byte(s)), nil)
 		}
 		ct.drain()
-		if ct.ahead != ahead {
-			ct.foreign = false // not known yet
-		}
-		if ct.pred != nil && (ct.ahead != ahead || ct.predGone) {
-			ct.gen.Unwatch(ct.pred)
-			ct.pred, ct.predSet, ct.predGone = nil, false, false
-		}
 		if ct.ownGone {
 			return errAgain
 		}
@@ -181,18 +184,16 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 		}
 		ct.note(it)
 	}
-	c := ct.clean(errors.Is(err, errAgain))
-	if c == nil {
-		return err
+	for _, c := range ct.clean(errors.Is(err, errAgain)) {
+		switch why := c.Wait(grace); {
+		case why == nil, errors.Is(why, client.ErrNoNode), ct.gen.Err() != nil:
+		case grace.Err() != nil:
+			return join(err, ErrCleanupPending)
+		default:
+			err = join(err, why)
+		}
 	}
-	switch why := c.Wait(grace); {
-	case why == nil, errors.Is(why, client.ErrNoNode), ct.gen.Err() != nil:
-		return err
-	case grace.Err() != nil:
-		return join(err, ErrCleanupPending)
-	default:
-		return join(err, why)
-	}
+	return err
 }
 
 // late takes the reply of a flight that nobody waits for any more.
@@ -202,22 +203,24 @@ func (ct *contender) late(it client.Item) {
 	}
 }
 
-// clean starts the deletion of what the attempt has made, if anything; gone says that the own znode is not there any more.
-func (ct *contender) clean(gone bool) *client.Cleanup {
+// clean starts the deletion of what the attempt has made, if anything; gone says that the own znode is not there any more. The
+// znode that is known is deleted by its name even where others are searched for: the search may be refused.
+func (ct *contender) clean(gone bool) (started []*client.Cleanup) {
 	if ct.creating {
 		_ = ct.created() // only what it tells about the znode matters here
 	}
-	switch {
-	case ct.gen.Err() != nil:
+	if ct.gen.Err() != nil {
 		return nil // the znode is gone with the session
-	case ct.unknown:
-		c := new(client.Cleanup)
-		ct.gen.DeleteMatching(c, ct.m.dir, string(ct.prefix))
-		return c
-	case ct.node != "" && !gone:
+	}
+	if ct.node != "" && !gone {
 		c := new(client.Cleanup)
 		ct.gen.Delete(c, ct.node, nil)
-		return c
+		started = append(started, c)
 	}
-	return nil
+	if ct.unknown {
+		c := new(client.Cleanup)
+		ct.gen.DeleteMatching(c, ct.b.dir, ct.guid())
+		started = append(started, c)
+	}
+	return started
 }

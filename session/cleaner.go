@@ -94,6 +94,8 @@ func (c *Cleanup) receive(g *Group) {
 	last := len(g.calls) - 1
 	o, err := g.Result(last)
 	switch {
+	case o == Unknown && err == ErrConnectionLoss && c.lost:
+		cl.later(c) // it may be the request that breaks the connection, so do not ask for the next one at full speed
 	case o == Unknown && err == ErrConnectionLoss:
 		c.lost = true
 		cl.park(c)
@@ -102,10 +104,13 @@ func (c *Cleanup) receive(g *Group) {
 	case err == error(proto.ErrThrottled):
 		cl.later(c)
 	case c.searching && o == Replied:
-		if err := c.refused(); err != nil {
-			cl.finish(c, err)
-		} else {
+		switch err := c.refused(); err {
+		case nil:
 			c.found(g.Body(last))
+		case error(proto.ErrThrottled):
+			cl.later(c)
+		default:
+			cl.finish(c, err)
 		}
 	case err == error(proto.ErrNoNode) && (c.lost || c.searching || c.prefix != ""):
 		cl.finish(c, nil)
@@ -114,15 +119,19 @@ func (c *Cleanup) receive(g *Group) {
 	}
 }
 
-// refused returns why a deletion ahead of the search was refused: it would be again, for ever.
-func (c *Cleanup) refused() error {
+// refused returns why a request ahead of the search was refused: a deletion would be again, for ever, and without the sync the
+// server may be behind. Of several reasons the one that is not the server's load counts.
+func (c *Cleanup) refused() (busy error) {
 	for i := range c.g.calls {
-		o, err := c.g.Result(i)
-		if c.g.Op(i) == proto.OpDelete && o == Rejected && err != error(proto.ErrNoNode) && err != error(proto.ErrThrottled) {
+		switch o, err := c.g.Result(i); {
+		case o != Rejected || err == error(proto.ErrNoNode):
+		case err == error(proto.ErrThrottled):
+			busy = err
+		default:
 			return err
 		}
 	}
-	return nil
+	return busy
 }
 
 // found takes the answer to a search: the matching children are deleted one after another, the search is repeated until

@@ -19,9 +19,10 @@ type job interface {
 type cleaner struct {
 	s *Session
 
-	mu     sync.Mutex // guards what follows; taken with the session's mu held, never the other way round
-	n      int        // cleanups not done
-	parked []job      // those whose request was lost, until the next connection
+	mu      sync.Mutex          // guards what follows; taken with the session's mu held, never the other way round
+	n       int                 // cleanups not done
+	parked  []job               // those whose request was lost, until the next connection
+	delayed map[job]*time.Timer // those that wait for a while
 }
 
 // send queues the next request of j.
@@ -55,14 +56,40 @@ func (cl *cleaner) enqueue(j job) {
 	}
 }
 
-// throttledPause is how long a job waits that the server has refused for being busy.
+// throttledPause is how long a job waits that the server has refused for being busy, or whose request was lost more than once.
 const throttledPause = 100 * time.Millisecond
 
 // later sends j again after a pause.
 func (cl *cleaner) later(j job) {
-	// The timer's goroutine, owned by the session; it does not block. If the session is over by then, the job learns of it
-	// this much late.
-	time.AfterFunc(throttledPause, func() { cl.send(j) })
+	s := cl.s
+	s.mu.Lock()
+	over := s.over != nil
+	if !over {
+		cl.mu.Lock()
+		if cl.delayed == nil {
+			cl.delayed = make(map[job]*time.Timer)
+		}
+		// The timer's goroutine, owned by the session, whose end stops it; it does not block.
+		cl.delayed[j] = time.AfterFunc(throttledPause, func() {
+			if cl.takeDelayed(j) {
+				cl.send(j)
+			}
+		})
+		cl.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if over {
+		cl.send(j)
+	}
+}
+
+// takeDelayed reports whether the caller is the one who goes on with j.
+func (cl *cleaner) takeDelayed(j job) bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	_, ok := cl.delayed[j]
+	delete(cl.delayed, j)
+	return ok
 }
 
 // park keeps j for the next connection.
@@ -96,9 +123,17 @@ func (cl *cleaner) resumeLocked() {
 	}
 }
 
-// end ends what is parked, when the session is over.
+// end ends what is parked or delayed, when the session is over.
 func (cl *cleaner) end(err error) {
 	for _, j := range cl.takeParked() {
+		j.end(err)
+	}
+	cl.mu.Lock()
+	delayed := cl.delayed
+	cl.delayed = nil
+	cl.mu.Unlock()
+	for j, t := range delayed {
+		t.Stop()
 		j.end(err)
 	}
 }

@@ -12,6 +12,9 @@ import (
 type NodeWatch struct {
 	Path string // as sent to the server
 	Gone func() // called at most once, on the session's goroutines: it must not block
+	// Changed, if set, is called with the data when the watch begins and after every change that was noticed, on the session's
+	// goroutines: it must not block, nor keep the data.
+	Changed func(data []byte)
 
 	s *Session
 	g *Group
@@ -65,6 +68,11 @@ func (n *NodeWatch) receive(g *Group) {
 		n.s.cleaner.later(n)
 	case err == nil && n.isOver():
 		n.Stop() // it was stopped while the request was under way
+	case err == nil && n.Changed != nil:
+		r := jute.NewReader(g.Body(0))
+		if data := r.Buffer(); r.Err() == nil {
+			n.Changed(data)
+		}
 	}
 }
 

@@ -115,7 +115,8 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func (s *zkSession) Locker(path string) load.Locker {
+// Locker returns a contender. Its locks know no hand-over within a process.
+func (s *zkSession) Locker(path string, _ int) load.Locker {
 	return &zkLocker{zk.NewLock(s.c, path, zk.WorldACL(zk.PermAll))}
 }
 

@@ -30,6 +30,7 @@ type promise struct {
 	sessions   int
 	goroutines int
 	behind     int     // on the peer
+	handOver   int     // ours passes a znode on so often
 	batch      int     // of the hand-made loop to compare with; 0 for none
 	ratio      float64 // of ours to the incumbent's operations per second; 0 for no demand
 	perSec     float64
@@ -38,24 +39,28 @@ type promise struct {
 	flights    float64
 }
 
+// handOvers bounds how many of one process's goroutines have the lock before others get a turn.
+const handOvers = 1000
+
 // none demands nothing.
 const none = -1
 
 // onPeer are the comparisons on canned replies, onReal those on a real server: docs/benchmarks.md says why these.
 func onPeer() []promise {
 	return []promise{
-		{"exists, 1 goroutine", load.Exists, 1, 1, 0, 1, 1.6, 0, 0, none, none},
-		{"exists, 100 goroutines", load.Exists, 1, 100, 0, 14, 8, 0, 0, none, none},
-		{"group of 100, 1 goroutine", load.Group, 1, 1, 0, 100, 0, 1e6, none, none, none},
-		{"lock + release, free", load.Lock, 1, 1, 0, 0, 0, 0, 6, 600, 2},
-		{"the same, 1,000 behind", load.Lock, 1, 1, 1000, 0, 0, 0, 6, 600, 2},
+		{"exists, 1 goroutine", load.Exists, 1, 1, 0, 0, 1, 1.6, 0, 0, none, none},
+		{"exists, 100 goroutines", load.Exists, 1, 100, 0, 0, 14, 8, 0, 0, none, none},
+		{"group of 100, 1 goroutine", load.Group, 1, 1, 0, 0, 100, 0, 1e6, none, none, none},
+		{"lock + release, free", load.Lock, 1, 1, 0, 0, 0, 0, 0, 6, 600, 2},
+		{"the same, 1,000 behind", load.Lock, 1, 1, 1000, 0, 0, 0, 0, 6, 600, 2},
 	}
 }
 
 func onReal() []promise {
 	return []promise{
-		{"lock, 1 session", load.Lock, 1, 1, 0, 0, 1.3, 0, none, none, none},
-		{"lock, 10 sessions, 1 lock", load.Lock, 10, 1, 0, 0, 1.5, 0, none, none, none},
+		{"lock, 1 session", load.Lock, 1, 1, 0, 0, 0, 1.3, 0, none, none, none},
+		{"lock, 10 sessions, 1 lock", load.Lock, 10, 1, 0, 0, 0, 1.5, 0, none, none, none},
+		{"lock, 100 goroutines, handed on", load.Lock, 1, 100, 0, handOvers, 0, 50, 0, none, none, none},
 	}
 }
 
@@ -136,7 +141,7 @@ func ratios(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	return t.summary()
 }
 
-const lineFormat = "%-28s %20s %14s %14s %12s %7s  %s\n"
+const lineFormat = "%-32s %20s %14s %14s %12s %7s  %s\n"
 
 func (t *table) head(title string) {
 	fmt.Fprintf(t.out, "\n"+lineFormat, title, "ops/s", "allocs/op", "bytes/op", "flights/op", "ratio", "must")
@@ -164,7 +169,7 @@ func (t *table) line(p *promise, theirs, ours load.Report, floor float64) {
 func (p *promise) config(s *site) load.Config {
 	return load.Config{
 		Servers: s.addr, Bare: s.bare, Workload: p.workload, Sessions: p.sessions, Goroutines: p.goroutines, Locks: 1,
-		Warmup: ratioWarmup, Duration: ratioDuration,
+		Warmup: ratioWarmup, Duration: ratioDuration, HandOver: p.handOver,
 	}
 }
 
@@ -254,7 +259,7 @@ func (t *table) distance() (err error) {
 	fmt.Fprintf(t.out, "\nembedded server, %v away: p50 of acquire + release by the p50 of exists, the same way and run\n", distance)
 	for i := range locks {
 		trips := locks[i].PairP50 / looks[i].P50
-		fmt.Fprintf(t.out, "%-28s %.0f µs / %.0f µs = %.3f round trips", locks[i].Client, locks[i].PairP50, looks[i].P50, trips)
+		fmt.Fprintf(t.out, "%-32s %.0f µs / %.0f µs = %.3f round trips", locks[i].Client, locks[i].PairP50, looks[i].P50, trips)
 		if locks[i].Client == (load.Lockkeeper{}).Name() {
 			fmt.Fprintf(t.out, ", must be 2 within %.0f %%", 100*tolerance)
 			if math.Abs(trips-2) > 2*tolerance {

@@ -40,14 +40,12 @@ func find(version string) (installation, error) {
 	if err != nil {
 		return installation{}, err
 	}
-	candidates := append([]string{system}, homes()...)
 	if home := os.Getenv("ZK_HOME"); home != "" {
 		if _, ok := at(home); !ok {
 			return installation{}, fmt.Errorf("%w: ZK_HOME is %s, which has no ZooKeeper in lib or %s", ErrNotFound, home, debianJars)
 		}
-		candidates = append([]string{home}, candidates...)
 	}
-	for _, home := range candidates {
+	for _, home := range Homes() {
 		if in, ok := at(home); ok && in.is(version) {
 			in.java = java
 			return in, nil
@@ -91,14 +89,19 @@ func homesFolder() string {
 	return filepath.Join(cache, "lockkeeper")
 }
 
-// homes returns the folders in homesFolder. Those with a dot are being made.
-func homes() []string {
-	folder := homesFolder()
-	if folder == "" {
-		return nil
+// Homes returns the folders in which an installation may be, in the order in which they are tried: ZK_HOME, the root of the
+// file system with what Debian's packages have installed, and those in ZK_HOMES or lockkeeper in the user's cache folder,
+// which "make servers" fills. They need not exist.
+func Homes() []string {
+	homes := []string{system}
+	if home := os.Getenv("ZK_HOME"); home != "" {
+		homes = []string{home, system}
 	}
-	found, _ := filepath.Glob(filepath.Join(folder, "[^.]*")) // malformed only if the folder's name is
-	return found
+	if folder := homesFolder(); folder != "" {
+		found, _ := filepath.Glob(filepath.Join(folder, "[^.]*")) // malformed only if the folder's name is; those with a dot are being made
+		homes = append(homes, found...)
+	}
+	return homes
 }
 
 // is reports whether the installation has a version such as 3.9 or 3.9.3; every one is the empty version.

@@ -9,7 +9,7 @@ import (
 
 // An entry is found by its numbers, and they say which document to look into.
 func TestEntriesAreNamed(t *testing.T) {
-	number := regexp.MustCompile(`^([CDEFG][0-9]+(-E[0-9]+)?|P[0-9]+(\.[a-z0-9]+)?|[a-z]+|KILL)$`)
+	number := regexp.MustCompile(`^([CDEFGI][0-9]+(-E[0-9]+)?|P[0-9]+(\.[a-z0-9]+)?|[a-z]+|KILL)$`)
 	names := map[string]bool{}
 	for _, en := range entries() {
 		if names[en.ids] {

@@ -16,6 +16,7 @@ type Config struct {
 	Goroutines int           // per session
 	Locks      int           // number of lock paths, or of znodes; goroutines are spread over them
 	Hold       time.Duration // of a lock
+	HandOver   int           // how many holders of one session may pass on one znode; 0: each has its own
 	Warmup     time.Duration
 	Duration   time.Duration // of the window
 
@@ -59,6 +60,10 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("%w: -hold is %v, it cannot be negative", ErrConfig, c.Hold)
 	case c.Hold > 0 && c.Workload != Lock:
 		return fmt.Errorf("%w: -hold is for -workload lock", ErrConfig)
+	case c.HandOver != 0 && c.Workload != Lock:
+		return fmt.Errorf("%w: -handover is for -workload lock", ErrConfig)
+	case c.HandOver < 0 || c.HandOver == 1:
+		return fmt.Errorf("%w: -handover is %d, it must be 0 or at least 2", ErrConfig, c.HandOver)
 	case c.Warmup < 0:
 		return fmt.Errorf("%w: -warmup is %v, it cannot be negative", ErrConfig, c.Warmup)
 	case c.Ops < 0 || c.WarmupOps < 0:

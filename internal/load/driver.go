@@ -58,8 +58,9 @@ type Driver interface {
 
 // Session is one session of a client. Its methods may be called by several goroutines at once; what they return is for one.
 type Session interface {
-	// Locker returns a contender for the lock of this path, whose znode exists.
-	Locker(path string) Locker
+	// Locker returns a contender for the lock of this path, whose znode exists. handOver is Config.HandOver, for clients
+	// that know such a thing.
+	Locker(path string, handOver int) Locker
 	// Call returns the operation that a goroutine repeats for a workload other than Lock. The znode exists.
 	Call(w Workload, path string) Call
 	// Counters returns what the session has written so far.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
 	"github.com/lockkeeper/lockkeeper/recipes"
@@ -74,13 +75,20 @@ func (s *ourSession) Counters() Counters {
 	return Counters{Requests: n.Requests, Flights: n.Bursts}
 }
 
+// handOverFor is how long one znode is passed on at most, with Config.HandOver.
+const handOverFor = time.Second
+
 // Locker returns a contender; those of one path share a Mutex, as the goroutines of a program would.
-func (s *ourSession) Locker(path string) Locker {
+func (s *ourSession) Locker(path string, handOver int) Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.mutexes[path]
 	if m == nil {
-		m = recipes.NewMutex(s.c, path)
+		var opts []recipes.Option
+		if handOver > 0 {
+			opts = append(opts, recipes.HandOver(handOver, handOverFor))
+		}
+		m = recipes.NewMutex(s.c, path, opts...)
 		s.mutexes[path] = m
 	}
 	return &ourLocker{m: m}

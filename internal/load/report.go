@@ -36,6 +36,7 @@ type Report struct {
 	Goroutines   int              `json:"goroutines"`
 	Locks        int              `json:"locks"`
 	HoldMicros   float64          `json:"hold_us"`
+	HandOver     int              `json:"handover,omitempty"`
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -54,6 +55,7 @@ func (r *Result) Report() Report {
 		Errors: r.ErrorCount(), ErrorsByKind: r.Errors, Violations: r.Violations, Fairness: r.Fairness,
 		Operations: r.Operations, Seconds: r.Window.Seconds(),
 		Sessions: r.cfg.Sessions, Goroutines: r.cfg.Goroutines, Locks: r.cfg.Locks, HoldMicros: micros(r.cfg.Hold),
+		HandOver: r.cfg.HandOver,
 	}
 }
 

@@ -1,0 +1,150 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// base is what all recipes with one queue under one path have in common. It has no state of its own but what saves work, so
+// any number of goroutines may contend through it at once.
+type base struct {
+	settings
+	c    *client.Client
+	dir  string
+	err  error // what was wrong with the arguments
+	host string
+	key  any // holdKey: under which a context carries a hold of this lock
+
+	owner atomic.Pointer[ownerData] // publishes the default data of the newest session
+	pool  sync.Pool                 // *contender, ready for use
+	line  line                      // with LocalQueue and HandOver
+}
+
+var errNilOption = errors.New("nil option")
+
+type ownerData struct {
+	session int64
+	data    []byte
+}
+
+// newBase checks the arguments; k is any of the kinds that contend with each other.
+func newBase(c *client.Client, path string, k kind, opts []Option) *base {
+	b := &base{c: c, dir: path}
+	b.host, _ = os.Hostname() // without a name the data says less, which is no reason to fail
+	if c == nil {
+		b.err = client.ErrZeroValue
+		return b
+	}
+	if b.err = client.ValidatePath(path); b.err != nil {
+		return b
+	}
+	for _, o := range opts {
+		err := errNilOption
+		if o != nil {
+			err = o.apply(&b.settings)
+		}
+		if err != nil && b.err == nil {
+			b.err = err
+		}
+	}
+	if b.err == nil {
+		b.err = b.settings.check(k)
+	}
+	b.key = holdKey{c.Identity(), c.FullPath(path), k == exclusive}
+	return b
+}
+
+// usable returns what is wrong with the recipe or the context; b may be nil.
+func (b *base) usable(ctx context.Context, op string) error {
+	switch {
+	case b == nil:
+		return &Error{op, "", client.ErrZeroValue}
+	case b.err != nil:
+		return &Error{op, b.dir, b.err}
+	case ctx == nil:
+		return &Error{op, b.dir, client.ErrNilContext}
+	case b.c == nil:
+		return &Error{op, b.dir, client.ErrZeroValue}
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{op, b.dir, err}
+	}
+	return nil
+}
+
+// acquire is Lock and TryLock of every recipe.
+func (b *base) acquire(ctx context.Context, op string, k kind, try bool) (*Lease, error) {
+	if err := b.usable(ctx, op); err != nil {
+		return nil, err
+	}
+	if l := b.carried(ctx); l != nil {
+		return nil, &Error{op, b.dir, l.nested(k)}
+	}
+	var l *Lease
+	var err error
+	if b.local {
+		l, err = b.lineUp(ctx, k, try)
+	} else {
+		l, err = b.contender(k, try).acquire(ctx)
+	}
+	if err != nil {
+		return nil, &Error{op, b.dir, err}
+	}
+	return l, nil
+}
+
+// path returns the path of the recipe; b may be nil.
+func (b *base) path() string {
+	if b == nil {
+		return ""
+	}
+	return b.dir
+}
+
+// localWaiters returns how many goroutines wait in memory; b may be nil.
+func (b *base) localWaiters() int {
+	if b == nil {
+		return 0
+	}
+	return b.line.waiting()
+}
+
+// contender returns one from the pool, or a new one.
+func (b *base) contender(k kind, try bool) *contender {
+	ct, ok := b.pool.Get().(*contender)
+	if !ok {
+		ct = &contender{b: b, q: client.NewQueue()}
+	}
+	ct.kind, ct.try = k, try
+	return ct
+}
+
+// put takes back the contender of a lease whose release is confirmed: nothing is under way to its queue any more.
+func (b *base) put(ct *contender) { b.pool.Put(ct) }
+
+// nodeData returns the data for a znode made in this session.
+func (b *base) nodeData(gen client.Generation) []byte {
+	switch {
+	case b.ownData:
+		return b.data
+	case b.revocable:
+		return []byte{} // as Curator has it; it stays so until somebody asks
+	}
+	id := gen.SessionID()
+	if o := b.owner.Load(); o != nil && o.session == id {
+		return o.data
+	}
+	text := append([]byte("host="), b.host...)
+	text = strconv.AppendInt(append(text, " pid="...), int64(os.Getpid()), 10)
+	if id != 0 {
+		text = strconv.AppendUint(append(text, " session=0x"...), uint64(id), 16)
+	}
+	b.owner.Store(&ownerData{id, text})
+	return text
+}

@@ -1,0 +1,107 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// Participant is one of those who hold a lock or wait for it, of whatever process and client.
+type Participant struct {
+	Node    string    // path of its znode, which Revoke takes
+	Data    []byte    // of the znode: by default it names host, process and session; the caller's
+	Session int64     // id of the session that it belongs to
+	Token   Token     // what its lease has, or will have, but for local hand-overs
+	Created time.Time // when it lined up, by the server's clock
+	Shared  bool      // it wants a read lock
+	Holds   bool      // nobody whom it would wait for is ahead of it
+	Err     error     // why its znode could not be read, usually client.ErrNoAuth: then Data, Session, Token and Created are zero
+
+	seq  int32
+	kind kind
+}
+
+// participantBatch is how many znodes are read in one flight.
+const participantBatch = 100
+
+// participants reads the queue: the list of a server that has caught up with the leader, then each znode. Whoever has left in
+// the meantime is left out, so this is not one state of the queue if it moves.
+func (b *base) participants(ctx context.Context, k kind) ([]Participant, error) {
+	if err := b.usable(ctx, "participants"); err != nil {
+		return nil, err
+	}
+	ps, err := b.queue(ctx, k)
+	for i := 0; i < len(ps) && err == nil; i += participantBatch {
+		err = b.read(ctx, ps[i:min(i+participantBatch, len(ps))])
+	}
+	if err != nil {
+		return nil, &Error{"participants", b.dir, err}
+	}
+	ps = slices.DeleteFunc(ps, func(p Participant) bool { return errors.Is(p.Err, client.ErrNoNode) })
+	for i := range ps {
+		ps[i].Holds = !slices.ContainsFunc(ps[:i], func(o Participant) bool {
+			return older(o.seq, ps[i].seq) && ps[i].kind.waitsFor(o.kind)
+		})
+	}
+	return ps, nil
+}
+
+// queue lists the znodes of the contenders, in order.
+func (b *base) queue(ctx context.Context, k kind) ([]Participant, error) {
+	g := b.c.Group()
+	sync, kids := g.Sync(b.dir), g.Children(b.dir)
+	_ = g.Do(ctx) // each of the two has its own error
+	if err := sync.Err(); err != nil && !errors.Is(err, client.ErrNoNode) {
+		return nil, err
+	}
+	sc, err := kids.Scan()
+	if errors.Is(err, client.ErrNoNode) { // made with the first contender
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var ps []Participant
+	for name, ok := sc.Next(); ok; name, ok = sc.Next() {
+		if seq, kind, ok := k.parse(name); ok {
+			ps = append(ps, Participant{Node: child(b.dir, name), Shared: kind == reader, seq: seq, kind: kind})
+		}
+	}
+	slices.SortFunc(ps, func(p, q Participant) int {
+		switch {
+		case older(p.seq, q.seq):
+			return -1
+		case older(q.seq, p.seq):
+			return 1
+		}
+		return int(p.kind) - int(q.kind) // a writer that is being turned into a reader by Curator
+	})
+	return ps, sc.Err()
+}
+
+// read fills in what the znodes say, in one flight.
+func (b *base) read(ctx context.Context, ps []Participant) error {
+	g := b.c.Group()
+	calls := make([]client.GetCall, len(ps))
+	for i := range ps {
+		calls[i] = g.Get(ps[i].Node, nil)
+	}
+	_ = g.Do(ctx) // each has its own error
+	for i := range ps {
+		p := &ps[i]
+		data, stat, err := calls[i].Data()
+		var e *client.Error
+		switch {
+		case err == nil:
+			p.Data, p.Session, p.Token = data, stat.EphemeralOwner, Token{Zxid: stat.Czxid}
+			p.Created = time.UnixMilli(stat.Ctime)
+		case errors.As(err, &e) && e.Outcome == client.OutcomeRejected:
+			p.Err = err
+		default:
+			return err
+		}
+	}
+	return nil
+}
