@@ -121,7 +121,7 @@ func (b *base) contender(k kind, try bool) *contender {
 	if !ok {
 		ct = &contender{b: b, q: client.NewQueue()}
 	}
-	ct.kind, ct.try = k, try
+	ct.kind, ct.try, ct.gaveUp = k, try, nil
 	return ct
 }
 

@@ -51,9 +51,10 @@ type contender struct {
 	proved  bool // a sync was sent to renew the lease clock for the grant
 
 	// The holds of one znode, with HandOver.
-	hand  uint32     // hand-overs so far; with GuardedHandover also the version of the znode's data
-	since time.Time  // the first grant
-	guard *nodeGuard // watches the znode while it is held; nil if no option wants it
+	hand   uint32            // hand-overs so far; with GuardedHandover also the version of the znode's data
+	since  time.Time         // the first grant
+	gaveUp []*client.Cleanup // the deletion of a znode that was not taken over, which a Lock that fails waits for as well
+	guard  *nodeGuard        // watches the znode while it is held; nil if no option wants it
 }
 
 // reset prepares for an attempt in the current session.

@@ -20,7 +20,11 @@ func (b *base) lineUp(ctx context.Context, k kind, try bool) (*Lease, error) {
 			return l, nil
 		}
 	}
-	l, err := b.contender(k, try).acquire(ctx)
+	next := b.contender(k, try)
+	if ct != nil {
+		next.gaveUp = ct.gaveUp
+	}
+	l, err := next.acquire(ctx)
 	if err != nil {
 		b.line.pass(nil)
 		return nil, err
@@ -112,5 +116,16 @@ func (ct *contender) discard() {
 	if ct.fly {
 		ct.g.Withdraw(client.ErrClosed)
 	}
-	ct.clean(false)
+	ct.gaveUp = ct.clean(false)
+}
+
+// discarded waits, in the grace of a Lock that fails with err, for the deletion of a znode that was discarded on the way; ct may
+// be nil.
+func (ct *contender) discarded(ctx context.Context, err error) error {
+	if ct == nil {
+		return err
+	}
+	grace, cancel := graceful(ctx)
+	defer cancel()
+	return ct.confirm(grace, ct.gaveUp, err)
 }

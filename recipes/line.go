@@ -49,21 +49,24 @@ func (ln *line) enter(ctx context.Context, try bool) (*contender, error) {
 		ln.remove(p)
 	}
 	ln.mu.Unlock()
+	var ct *contender
 	if given { // at the same moment
-		ln.decline(<-p.turn)
+		ct = ln.decline(<-p.turn)
 	}
 	ln.recycle(p)
-	return nil, ctx.Err()
+	return nil, ct.discarded(ctx, ctx.Err())
 }
 
-// decline passes on a turn that came too late.
-func (ln *line) decline(ct *contender) {
-	if ct == nil {
-		ln.pass(nil)
-	} else if !ln.pass(ct) {
-		ct.discard()
-		ln.pass(nil)
+// decline passes on a turn that came too late, and returns the contender if its znode is not wanted any more.
+func (ln *line) decline(ct *contender) (discarded *contender) {
+	if ct != nil && ln.pass(ct) {
+		return nil
 	}
+	if ct != nil {
+		ct.discard()
+	}
+	ln.pass(nil)
+	return ct
 }
 
 // pass gives the turn to the first in line. With a contender, whose znode goes along, it does so only if there is one;

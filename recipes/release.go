@@ -30,7 +30,7 @@ func (l *Lease) begin() {
 // for the server's confirmation as long as ctx lasts. The lease's context ends at once; where ctx is that one, or made from
 // it, its end with the lease is not meant and does not count, its own deadline does.
 //
-// The result is nil when the server has confirmed; an error matching ErrReleasePending, and the context's error, when it
+// The result is nil when the server has confirmed, or the znode was handed over; an error matching ErrReleasePending, and the context's error, when it
 // had not in time, in which case the deletion goes on by itself and Release may be called again to wait on; ErrLost, and
 // the cause, when the lease had ended before; ErrRefused, and the server's reason, when the znode may not be deleted, so that
 // the lock stays taken until the session ends; ErrNotHeld after a confirmed release, and for a nil Lease.
@@ -107,9 +107,13 @@ type leaseCleanup Lease
 func (c *leaseCleanup) CleanupDone() {
 	l := (*Lease)(c)
 	l.mu.Lock()
-	ct := l.ct
+	ct, node := l.ct, l.node
 	l.ct = nil
 	l.mu.Unlock()
+	var code client.Code
+	if _, err := l.cleanup.Result(); ct.unknown && errors.As(err, &code) && code != client.ErrNoNode {
+		l.gen.Delete(new(client.Cleanup), node, nil) // the search was refused; the name of this one is known
+	}
 	ct.g.Reclaim(&l.cleanup)
 	l.b.put(ct)
 }
@@ -166,7 +170,6 @@ func (l *Lease) startDelete() {
 	}
 	l.cleanup.Owner = (*leaseCleanup)(l)
 	if both {
-		l.gen.Delete(new(client.Cleanup), node, nil) // the search may be refused
 		l.gen.DeleteMatching(&l.cleanup, l.b.dir, ct.guid())
 	} else {
 		l.gen.Delete(&l.cleanup, node, ct.g)

@@ -174,7 +174,7 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 	if ct.fly {
 		ct.g.Withdraw(err)
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanupGrace)
+	grace, cancel := graceful(ctx)
 	defer cancel()
 	for ct.fly {
 		it, late := ct.q.Next(grace)
@@ -184,7 +184,12 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 		}
 		ct.note(it)
 	}
-	for _, c := range ct.clean(errors.Is(err, errAgain)) {
+	return ct.confirm(grace, append(ct.clean(errors.Is(err, errAgain)), ct.gaveUp...), err)
+}
+
+// confirm waits for deletions as long as grace lasts, and adds to err what became of them if they did not come off.
+func (ct *contender) confirm(grace context.Context, started []*client.Cleanup, err error) error {
+	for _, c := range started {
 		switch why := c.Wait(grace); {
 		case why == nil, errors.Is(why, client.ErrNoNode), ct.gen.Err() != nil:
 		case grace.Err() != nil:
@@ -194,6 +199,11 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 		}
 	}
 	return err
+}
+
+// graceful returns a context that goes on for CleanupGrace, whatever becomes of ctx.
+func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), CleanupGrace)
 }
 
 // late takes the reply of a flight that nobody waits for any more.

@@ -20,6 +20,7 @@ type Cleanup struct {
 	dir, prefix string // where to look for it otherwise
 	searching   bool   // the group in flight is the search
 	lost        bool   // a delete has been lost: "no node" may be its own work
+	hit         bool   // the search has found something before
 
 	mu   sync.Mutex    // guards what follows; innermost
 	over bool          // done
@@ -147,9 +148,14 @@ func (c *Cleanup) found(body []byte) {
 		}
 	}
 	if len(hits) == 0 {
-		cl.finish(c, r.Err())
+		err := r.Err()
+		if err == nil && !c.hit && !c.lost {
+			err = proto.ErrNoNode
+		}
+		cl.finish(c, err)
 		return
 	}
+	c.hit = true
 	g := c.g
 	g.Reset()
 	for _, name := range hits {
@@ -213,8 +219,8 @@ func (c *Cleanup) Done() <-chan struct{} {
 	return c.done
 }
 
-// Result says whether the cleanup is done, and how: nil when the znode is gone by its doing, proto.ErrNoNode when it was
-// gone before, the reason of the session's end, or the server's refusal.
+// Result says whether the cleanup is done, and how: nil when the znode is gone by its doing, or may be, proto.ErrNoNode when
+// there was none, the reason of the session's end, or the server's refusal.
 func (c *Cleanup) Result() (done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

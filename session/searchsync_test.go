@@ -26,6 +26,6 @@ func TestCleanerSearchesAgainBehindARefusedSync(t *testing.T) { // K3
 		}
 		l.reply(l.expect(proto.OpSync), 1, 0, nil)
 		l.reply(l.expect(proto.OpGetChildren), 1, 0, names())
-		assert.NoError(t, c.Wait(t.Context()))
+		assert.ErrorIs(t, c.Wait(t.Context()), proto.ErrNoNode)
 	})
 }

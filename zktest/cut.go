@@ -34,7 +34,9 @@ func (s *Server) healLocked(m *Member) {
 	relative := m.snapshot.zxid
 	m.cut, m.snapshot = false, nil
 	now := time.Now()
-	for _, c := range s.byMemberLocked(m) {
+	conns := s.byMemberLocked(m)
+	// Each connection hears what it has missed before anything new happens: a server applies transactions in their order.
+	for _, c := range conns {
 		if c.ss != nil && s.sessions[c.ss.id] != c.ss {
 			s.closeLocked(c)
 			continue
@@ -43,6 +45,8 @@ func (s *Server) healLocked(m *Member) {
 			s.touchLocked(c.ss, now)
 		}
 		s.catchUpLocked(c, relative)
+	}
+	for _, c := range conns {
 		if len(c.queue) > 0 && c.queue[0].unheard {
 			c.settleLocked(len(c.queue[0].frame))
 			c.queue = c.queue[1:]

@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// how is the way in which a lock is asked for.
+type how struct{ try, shared bool }
+
+// lock is a lock of any kind, as the driver uses it.
+type lock interface {
+	// acquire returns a hold and OK; or NotGranted, when nothing is left behind, or Unknown; or an error that there is no reason for.
+	acquire(ctx context.Context, h how) (hold, Result, error)
+}
+
+// hold is what was granted.
+type hold interface {
+	node() string
+	token() Token
+	done() <-chan struct{} // closed when the hold is no longer safe, and in any case by release
+	over() bool            // the lock may give itself back once done is closed: it has a MaxHold
+	passes() bool          // its znode may be passed on to another hold
+	// release gives it back: OK, NotHeld when the znode was gone, Unknown when nobody can say. With wait false it does not wait for
+	// the answer. Pending says that calling it again would tell more.
+	release(ctx context.Context, wait bool) (result Result, pending bool, err error)
+}
+
+// reentrant is a hold that can be had again by whoever has it.
+type reentrant interface {
+	hold
+	again(ctx context.Context) (hold, Result, error)
+}
+
+// downgrader is a write hold that can become a read hold.
+type downgrader interface {
+	hold
+	downgrade(ctx context.Context) (Result, error)
+}
+
+// kind is which locks are on one path.
+type kind int
+
+const (
+	mutexes    kind = iota // exclusive ones
+	reentrants             // exclusive, of one client after the other re-entrant
+	readWrite
+)
+
+// maker makes the lock of one client on one path.
+type maker func(c *client.Client, path string, k kind, rng *rand.Rand) lock
+
+// contender is a znode in the queue of a lock.
+type contender struct {
+	name string
+	seq  int32
+	read bool
+}
+
+const (
+	lockMark  = "-lock-"
+	readMark  = "__READ__"
+	writeMark = "__WRIT__"
+)
+
+// contenders returns those among the children of a lock's znode, in the order of the queue.
+func contenders(names []string) []contender {
+	var out []contender
+	for _, name := range names {
+		for _, mark := range []string{lockMark, readMark, writeMark} {
+			if i := strings.LastIndex(name, mark); i >= 0 {
+				if seq, err := strconv.ParseInt(name[i+len(mark):], 10, 32); err == nil {
+					out = append(out, contender{name, int32(seq), mark == readMark})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b contender) int { return int(int32(uint32(a.seq) - uint32(b.seq))) })
+	return out
+}
+
+// front returns those of the queue that hold the lock.
+func front(queue []contender) (names []string, write bool) {
+	for i, c := range queue {
+		if !c.read {
+			if i == 0 {
+				return []string{c.name}, true
+			}
+			break
+		}
+		names = append(names, c.name)
+	}
+	return names, false
+}

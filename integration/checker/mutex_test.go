@@ -1,0 +1,125 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockkeeper/lockkeeper/client"
+	"github.com/lockkeeper/lockkeeper/recipes"
+)
+
+// traits are what the driver has to know of a lock's options.
+type traits struct {
+	limited bool // MaxHold
+	handing bool // HandOver
+}
+
+// someOptions returns options of recipes, each now and then.
+func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
+	all := []recipes.Option{recipes.MaxHold(2 * time.Second), recipes.Strict(), recipes.AlwaysList(), recipes.WatchOwnNode(), recipes.NoLookAhead(),
+		recipes.PersistentParents()}
+	for i, o := range all {
+		if rng.IntN(6) == 0 {
+			opts = append(opts, o)
+			tr.limited = tr.limited || i == 0
+		}
+	}
+	if k == readWrite {
+		return opts, tr
+	}
+	n := rng.IntN(6)
+	tr.handing = n == 1 || n == 2
+	switch n {
+	case 0:
+		opts = append(opts, recipes.LocalQueue())
+	case 1:
+		opts = append(opts, recipes.HandOver(3, 5*time.Second))
+	case 2:
+		opts = append(opts, recipes.HandOver(3, 5*time.Second), recipes.GuardedHandover())
+	}
+	return opts, tr
+}
+
+// newRecipe makes the lock of package recipes that a path has.
+func newRecipe(c *client.Client, path string, k kind, rng *rand.Rand) lock {
+	opts, tr := someOptions(k, rng)
+	switch {
+	case k == readWrite:
+		return rwLock{recipes.NewRWMutex(c, path, opts...), tr}
+	case k == reentrants && rng.IntN(2) == 0:
+		return reentrantLock{recipes.NewReentrant(c, path, opts...), tr}
+	}
+	return mutexLock{recipes.NewMutex(c, path, opts...), tr}
+}
+
+// mutexLock is a recipes.Mutex.
+type mutexLock struct {
+	m *recipes.Mutex
+	traits
+}
+
+func (l mutexLock) acquire(ctx context.Context, h how) (hold, Result, error) {
+	f := l.m.Lock
+	if h.try {
+		f = l.m.TryLock
+	}
+	lease, err := f(ctx)
+	if err != nil {
+		result, err := refusal(ctx, h, err)
+		return nil, result, err
+	}
+	return leaseHold{lease, l.traits}, OK, nil
+}
+
+// refusal says what an error of Lock means; an error that there is no reason for is returned.
+func refusal(ctx context.Context, h how, err error) (Result, error) {
+	result := NotGranted
+	if errors.Is(err, recipes.ErrCleanupPending) {
+		result = Unknown
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) || h.try && errors.Is(err, recipes.ErrNotAcquired) {
+		return result, nil
+	}
+	return result, err
+}
+
+// leaseHold is a lease of package recipes.
+type leaseHold struct {
+	*recipes.Lease
+	traits
+}
+
+func (l leaseHold) node() string          { return l.Node() }
+func (l leaseHold) done() <-chan struct{} { return l.Done() }
+func (l leaseHold) over() bool            { return l.limited }
+func (l leaseHold) passes() bool          { return l.handing }
+
+func (l leaseHold) token() Token {
+	t := l.Token()
+	return Token{Zxid: t.Zxid, Hand: t.Hand}
+}
+
+func (l leaseHold) release(ctx context.Context, wait bool) (Result, bool, error) {
+	if !wait {
+		return released(l.ReleasePipelined(), false)
+	}
+	return released(l.Release(ctx), true)
+}
+
+// released says what the result of a release means. Of a lease that had ended before, nobody can say whether the deletion or the end
+// of the session has freed the lock; but that its znode was gone is certain.
+func released(err error, waited bool) (result Result, pending bool, odd error) {
+	switch {
+	case err == nil && waited:
+		return OK, false, nil
+	case err == nil, errors.Is(err, recipes.ErrReleasePending):
+		return Unknown, waited, nil
+	case errors.Is(err, recipes.ErrLost) && errors.Is(err, recipes.ErrNodeGone) && waited:
+		return NotHeld, false, nil
+	case errors.Is(err, recipes.ErrLost):
+		return Unknown, false, nil
+	}
+	return Unknown, false, err
+}

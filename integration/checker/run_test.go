@@ -1,0 +1,207 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
+
+// setup says what is run.
+type setup struct {
+	make     maker
+	kinds    []kind // of which each path gets one
+	model    porcupine.Model
+	permits  int   // more than one: a semaphore, which has no single holder
+	counter  int32 // where the numbers of each path begin
+	faults   []fault
+	quiet    bool // without faults
+	patience time.Duration
+	timeout  time.Duration // of sessions
+	lengthy  float64       // how much longer than usual locks are held
+}
+
+// target is the ensemble that a run uses.
+type target interface {
+	connect(ctx context.Context, i int) (*client.Client, error)
+	children(path string) ([]string, error)
+	identify(path string) Node // of what is there now: without Zxid and Owner if it is not known
+	settle(d time.Duration)    // lets time pass
+}
+
+// run is one run of the driver.
+type run struct {
+	setup
+	target
+	seed    uint64
+	h       *History
+	paths   []string
+	of      []kind // of each path
+	clients []*client.Client
+	locks   [][]lock // by client and path
+	guarded []resource
+	rows    atomic.Int64 // numbers of workers given out
+
+	stop    chan struct{}
+	workers sync.WaitGroup
+	late    context.Context // ends when no call may take any longer
+	lateEnd context.CancelFunc
+
+	mu     sync.Mutex // guards what follows
+	bad    []Violation
+	counts map[string]int // faults, by name
+	grants int
+}
+
+// resource refuses tokens lower than the highest that it has seen.
+type resource struct {
+	mu   sync.Mutex
+	seen Token
+}
+
+func newRun(s setup, t target, seed uint64) *run {
+	r := &run{setup: s, target: t, seed: seed, h: NewHistory(), stop: make(chan struct{}), counts: make(map[string]int)}
+	r.h.Permits = s.permits
+	r.late, r.lateEnd = context.WithCancel(context.Background())
+	return r
+}
+
+// the four kinds of random numbers of a run.
+const (
+	ofFaults = iota + 1
+	ofSetup
+	ofObserver
+	ofWorkers
+)
+
+func (r *run) rand(what uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed, what)) }
+
+// begin connects the clients and starts their workers.
+func (r *run) begin(ctx context.Context) error {
+	rng := r.rand(ofSetup)
+	n := 4 + rng.IntN(2)
+	for i := range 1 + rng.IntN(3) {
+		r.paths = append(r.paths, fmt.Sprintf("/locks/%c", 'a'+i))
+		r.of = append(r.of, r.kinds[rng.IntN(len(r.kinds))])
+	}
+	r.guarded = make([]resource, len(r.paths))
+	for i := range n {
+		c, err := r.connect(ctx, i)
+		if err != nil {
+			return err
+		}
+		r.clients = append(r.clients, c)
+		var locks []lock
+		for p, path := range r.paths {
+			locks = append(locks, r.make(c, path, r.of[p], rng))
+		}
+		r.locks = append(r.locks, locks)
+	}
+	return nil
+}
+
+// start starts the workers.
+func (r *run) start() {
+	rng := r.rand(ofSetup + 100)
+	for i := range r.clients {
+		for range 1 + rng.IntN(2) {
+			w := &worker{run: r, client: i, row: int(r.rows.Add(1)) - 1}
+			w.rng = r.rand(ofWorkers + uint64(w.row))
+			// Worker; owned by the run, which waits for it; ends after its present hold when the run stops.
+			r.workers.Go(w.work)
+		}
+	}
+}
+
+// finish lets the workers end and looks whether everything works again; it is called when all faults are over.
+func (r *run) finish() {
+	close(r.stop)
+	stuck := time.AfterFunc(r.patience, r.lateEnd)
+	r.workers.Wait()
+	r.settle(2 * r.timeout)
+	rng := r.rand(ofSetup + 200)
+	for i := range r.clients {
+		w := &worker{run: r, client: i, row: int(r.rows.Add(1)) - 1, rng: rng}
+		for p := range r.paths {
+			w.last(p)
+		}
+	}
+	stuck.Stop()
+	r.settle(2 * r.timeout)
+	for p := range r.paths {
+		r.readHolders(p, 1000)
+	}
+	r.leftOvers()
+}
+
+// leftOvers looks for what must be gone.
+func (r *run) leftOvers() {
+	for _, path := range r.paths {
+		names, err := r.children(path)
+		if err != nil {
+			r.violate(Strange, path, err.Error())
+		}
+		if len(names) > 0 {
+			r.violate(LeftOver, path, fmt.Sprint(names))
+		}
+	}
+	for i, c := range r.clients {
+		if n := c.CleanupsPending(); n > 0 {
+			r.violate(LeftOver, "", fmt.Sprintf("%d clean-ups of client %d", n, i))
+		}
+	}
+}
+
+// closeClients ends the sessions.
+func (r *run) closeClients() {
+	for i, c := range r.clients {
+		if err := c.Close(); err != nil {
+			r.violate(Strange, "", fmt.Sprintf("client %d: %v", i, err))
+		}
+	}
+	r.lateEnd()
+	r.h.Finish()
+}
+
+func (r *run) violate(f Fault, path, what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bad = append(r.bad, Violation{f, path, what})
+}
+
+// readHolders notes who holds the lock according to the queue.
+func (r *run) readHolders(p, row int) {
+	if r.permits > 1 {
+		return
+	}
+	op := Op{Client: row, Path: r.paths[p], Kind: Holders, Result: OK, Call: r.h.Now()}
+	names, err := r.children(op.Path)
+	if err != nil {
+		return // a read that failed says nothing
+	}
+	names, op.Write = front(contenders(names))
+	for _, name := range names {
+		op.Nodes = append(op.Nodes, r.identify(op.Path+"/"+name))
+	}
+	r.h.Add(op)
+}
+
+// use uses the resource that the lock protects.
+func (r *run) use(p, row, hold int, token Token) {
+	op := Op{Client: row, Path: r.paths[p], Kind: Use, Hold: hold, Token: token, Result: OK, Call: r.h.Now()}
+	g := &r.guarded[p]
+	g.mu.Lock()
+	if token.Less(g.seen) {
+		op.Result = Refused
+	} else {
+		g.seen = token
+	}
+	g.mu.Unlock()
+	r.h.Add(op)
+}
