@@ -23,7 +23,7 @@ TIMEOUT ?= 4m
 # The same for what runs on real servers, which takes half of it on a busy machine.
 SLOW ?= 8m
 
-.PHONY: test unit nested race soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download servers ci conformance conformance-real captures faults
+.PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download servers ci conformance conformance-real captures faults
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
@@ -60,6 +60,11 @@ conformance:
 ## conformance-real: the suite on real servers, each version and an ensemble, and a comparison of their answers with zktest's.
 conformance-real:
 	@cd integration && $(CONFORMANCE) -run '^(TestConformance|TestSameAnswers)$$' . | $(only_tables)
+
+## locks: what the locks have been shown to do: other clients on one path, with the matrix, and histories under faults, with the
+## controls; prints the tables.
+locks:
+	@cd integration && $(CONFORMANCE) ./interop ./checker | $(only_tables)
 
 ## captures: writes the golden exchanges of proto/testdata/captures anew, from real servers.
 captures:

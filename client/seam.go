@@ -186,8 +186,8 @@ func (gn Generation) Unwatch(w *OneShot) {
 }
 
 // WatchNode makes n, whose Gone is set, tell when path is gone: at once if it is not there, otherwise when that happens,
-// through changes of its data, which Changed is told if it is set, and reconnects, until n.Stop or the end of the session. It does not block; one request goes
-// out. It reports false if path is invalid or the Generation zero: then nothing happens.
+// through changes of its data, which Changed is told if it is set, and reconnects, until n.Stop or the end of the session.
+// It does not block; one request goes out. It reports false if path is invalid or the Generation zero: then nothing happens.
 func (gn Generation) WatchNode(n *NodeWatch, path string) bool {
 	if gn.ss == nil || proto.ValidatePath(path) != nil {
 		return false

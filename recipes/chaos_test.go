@@ -88,6 +88,8 @@ type chaosLease interface {
 
 func (l *Lease) base() *Lease { return l }
 
+func (e *Reentry) base() *Lease { return e.l }
+
 func (m *Mutex) acquire(ctx context.Context, try bool, _ *rand.Rand) (chaosLease, error) {
 	f := m.Lock
 	if try {

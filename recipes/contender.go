@@ -53,6 +53,7 @@ type contender struct {
 	// The holds of one znode, with HandOver.
 	hand   uint32            // hand-overs so far; with GuardedHandover also the version of the znode's data
 	since  time.Time         // the first grant
+	pace   pace              // of requests that are lost
 	gaveUp []*client.Cleanup // the deletion of a znode that was not taken over, which a Lock that fails waits for as well
 	guard  *nodeGuard        // watches the znode while it is held; nil if no option wants it
 }
@@ -175,8 +176,26 @@ func (ct *contender) rest(ctx context.Context) error {
 	return sleep(ctx, ct.gen.Timeout()/4)
 }
 
-// recoverPause is how long a recovery that has failed twice waits before it tries again.
-const recoverPause = 100 * time.Millisecond
+// When a request is lost soon after another one, it may be the request that breaks the connection: then the next one waits.
+const (
+	lossSoon  = time.Second
+	lossPause = 100 * time.Millisecond
+)
+
+// pace keeps requests that are repeated after their connection broke from breaking every next one at full speed. The zero
+// pace is ready.
+type pace struct{ last time.Time }
+
+// lost waits, if the last time was a moment ago, or returns the error of ctx if that ends before.
+func (p *pace) lost(ctx context.Context) error {
+	now := time.Now()
+	soon := now.Sub(p.last) < lossSoon
+	p.last = now
+	if !soon {
+		return nil
+	}
+	return sleep(ctx, lossPause)
+}
 
 // sleep waits for d, or returns the error of ctx if that ends before.
 func sleep(ctx context.Context, d time.Duration) error {

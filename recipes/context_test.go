@@ -83,11 +83,11 @@ func TestNestedLocks(t *testing.T) {
 		defer cancel()
 		quiet(t, srv, func() {
 			got, againA, err := a.Lock(deep)
-			if err != nil || got != deep || againA.Lease != inA.Lease {
+			if err != nil || got != deep || againA.l != inA.l {
 				t.Errorf("the outer hold is not found: %v", err)
 			}
 			got, againB, err := b.Lock(deep)
-			if err != nil || got != deep || againB.Lease != inB.Lease {
+			if err != nil || got != deep || againB.l != inB.l {
 				t.Errorf("the inner hold is not found: %v", err)
 			}
 			if _, err := m.Lock(deep); !errors.Is(err, ErrNested) {
@@ -101,11 +101,11 @@ func TestNestedLocks(t *testing.T) {
 			t.Errorf("the inner context: %v, the outer: %v", bctx.Err(), actx.Err())
 		}
 		_, again := enter(deep, t, a) // the release of one does not hide the other
-		if again.Lease != inA.Lease {
+		if again.l != inA.l {
 			t.Error("the outer hold is not found")
 		}
 		_, fresh := enter(deep, t, b)
-		if fresh.Lease == inB.Lease {
+		if fresh.l == inB.l {
 			t.Error("a released hold was entered")
 		}
 		leave(t, again)
@@ -139,7 +139,7 @@ func TestReentryContexts(t *testing.T) {
 			"timeout and value": short, "no cancellation": context.WithoutCancel(short), "value": context.WithValue(ctx, key{}, "inner"),
 		} {
 			got, e, err := r.Lock(derived)
-			if err != nil || got != derived || e.Lease != outer.Lease {
+			if err != nil || got != derived || e.l != outer.l {
 				t.Errorf("%s: %v", name, err)
 			}
 			leave(t, e)
@@ -165,11 +165,11 @@ func TestReentryOfAnOldHold(t *testing.T) {
 		leave(t, released)
 		kept := context.WithoutCancel(ctx)
 		next, e := enter(kept, t, r)
-		if e.Lease == released.Lease || e.Depth() != 1 || next == kept {
+		if e.l == released.l || e.Depth() != 1 || next == kept {
 			t.Fatal("a released hold was entered")
 		}
 		_, inner := enter(next, t, r) // the newer hold hides the older one
-		if inner.Lease != e.Lease {
+		if inner.l != e.l {
 			t.Error("the new hold was not entered")
 		}
 		leave(t, inner)
@@ -183,14 +183,14 @@ func TestReentryOfAnOldHold(t *testing.T) {
 		if w.over() {
 			t.Fatalf("with a hold that is being released: %v", w.err)
 		}
-		release(t, e.Lease)
+		release(t, e.l)
 		<-w.done
 		if w.err != nil {
 			t.Fatal(w.err)
 		}
 
 		// A lease that has not been told yet that its session is over is one of another session all the same.
-		old := w.entry.Lease
+		old := w.entry.l
 		old.gen.Unhold(&old.hold)
 		srv.ExpireSession(c.SessionID())
 		<-old.gen.Ended()
@@ -198,7 +198,7 @@ func TestReentryOfAnOldHold(t *testing.T) {
 			t.Fatal("the lease was told")
 		}
 		_, e = enter(context.WithoutCancel(w.ctx), t, r)
-		if e.Lease == old {
+		if e.l == old {
 			t.Error("a hold of another session was entered")
 		}
 		leave(t, e)
@@ -221,7 +221,7 @@ func TestReentryThroughViews(t *testing.T) {
 		quiet(t, srv, func() {
 			for name, r := range map[string]*Reentrant{"a view": NewReentrant(app, "/locks/lock"), "a view of it": NewReentrant(locks, "/lock")} {
 				got, e, err := r.Lock(ctx)
-				if err != nil || got != ctx || e.Lease != outer.Lease {
+				if err != nil || got != ctx || e.l != outer.l {
 					t.Errorf("%s: %v", name, err)
 				}
 				leave(t, e)
@@ -232,7 +232,7 @@ func TestReentryThroughViews(t *testing.T) {
 		})
 		// The same words mean another lock there, and the same lock belongs to somebody else here.
 		elsewhere, e := enter(ctx, t, NewReentrant(locks, "/app/locks/lock"))
-		if e.Lease == outer.Lease || elsewhere == ctx {
+		if e.l == outer.l || elsewhere == ctx {
 			t.Error("a lock of another path was entered")
 		}
 		leave(t, e)
@@ -243,7 +243,7 @@ func TestReentryThroughViews(t *testing.T) {
 		leave(t, func() *Reentry { // and the other way round
 			ctx, outer := enter(t.Context(), t, NewReentrant(locks, "/lock"))
 			_, e := enter(ctx, t, NewReentrant(c, "/app/locks/lock"))
-			if e.Lease != outer.Lease {
+			if e.l != outer.l {
 				t.Error("a hold of a view is not known to its client")
 			}
 			leave(t, outer)
@@ -252,7 +252,7 @@ func TestReentryThroughViews(t *testing.T) {
 		root := must(c.View("/"))
 		ctx, outer = enter(t.Context(), t, NewReentrant(root, "/lock"))
 		_, e = enter(ctx, t, NewReentrant(c, "/lock"))
-		if e.Lease != outer.Lease {
+		if e.l != outer.l {
 			t.Error("a view of the same root is not the same")
 		}
 		leave(t, e)

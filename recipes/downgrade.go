@@ -13,12 +13,12 @@ import (
 // are those of the new znode, Shared is true. The opposite does not exist: two readers that both wanted to be writers would
 // wait for each other (ErrUpgrade).
 //
-// It is one flight: one transaction puts a reader's znode, which has Curator's name, into the writer's place, and deletes the
-// writer's (docs/locks.md A10 rule 6: two steps would be unsafe). An error that matches ErrNotWriter means that it is no write
-// hold, ErrNotHeld that it was released, ErrLost that it had ended. After any other error, such as that of ctx, the hold stands, as a
-// read hold if the transaction was carried out after all, which cannot be known then: until Downgrade is called again and
-// tells, Node and Guard are those of the writer's znode, which WatchOwnNode and Revocable do not watch any more. Release
-// deletes both.
+// It is one flight: one transaction puts a reader's znode, which has Curator's name, into the writer's place, and deletes
+// the writer's (docs/locks.md A10 rule 6: two steps would be unsafe). An error that matches ErrNotWriter means that it is no
+// write hold, ErrNotHeld that it was released, ErrLost that it had ended. After any other error, such as that of ctx, the
+// hold stands, as a read hold if the transaction was carried out after all, which cannot be known then: until Downgrade is
+// called again and tells, Node and Guard are those of the writer's znode, which WatchOwnNode and Revocable do not watch any
+// more. Release deletes both.
 func (l *Lease) Downgrade(ctx context.Context) error {
 	if l.none() {
 		return &Error{"downgrade", "", ErrNotHeld}
@@ -108,7 +108,7 @@ func (l *Lease) swap(ctx context.Context) error {
 	name := from[strings.LastIndexByte(from, '/')+1:]
 	digits := name[strings.LastIndex(name, writeMark)+len(writeMark):]
 	to := child(l.b.dir, []byte(l.ct.guid()+readMark+digits))
-	for {
+	for p := (pace{}); ; {
 		g := l.gen.Group()
 		multi := g.Multi(client.CreateOp(to, l.b.nodeData(l.gen), client.ModeEphemeral, l.b.acl), client.DeleteOp(from, client.AnyVersion))
 		ex := g.Exists(to) // the multi's own answer has the Stat only on newer servers
@@ -131,6 +131,9 @@ func (l *Lease) swap(ctx context.Context) error {
 		case lost != nil && !errors.Is(lost, client.ErrConnectionLoss):
 			return lost
 		}
+		if err := p.lost(ctx); err != nil {
+			return err
+		}
 	}
 }
 
@@ -146,4 +149,5 @@ func (l *Lease) downgraded(node string, czxid int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.node, l.kind, l.token = node, reader, Token{Zxid: czxid}
+	l.rare.both = false // the writer's went in the same transaction; a late copy of it would be refused
 }

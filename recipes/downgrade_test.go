@@ -156,7 +156,7 @@ func TestDowngradeRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check("re-entrant", level.Lease, t.Context(), ErrNotWriter)
+		check("re-entrant", level.l, t.Context(), ErrNotWriter)
 		must(0, level.Release(t.Context()))
 		l = get(t, rw.Lock)
 		srv.ExpireSession(c.SessionID())

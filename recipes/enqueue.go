@@ -23,7 +23,7 @@ func (ct *contender) enqueue(ctx context.Context) error {
 			}
 		case !errors.Is(err, client.ErrNoNode):
 			return explain(err)
-		case tries == maxParents:
+		case tries >= maxParents:
 			return join(ErrNoParent, err)
 		}
 	}
@@ -162,7 +162,7 @@ func (ct *contender) verify() error {
 // prefix and lists in one flight. The second create is a write through the leader, so after its reply the first one is
 // visible or will never be; no sync is needed (docs/locks.md I12). The older znode is kept, the other one deleted.
 func (ct *contender) recover(ctx context.Context) error {
-	for tries := 0; ; tries++ {
+	for {
 		strays, err := ct.createAndList(ctx, false)
 		if err == nil && len(strays) > 0 {
 			err = ct.keepOldest(ctx, strays)
@@ -170,10 +170,8 @@ func (ct *contender) recover(ctx context.Context) error {
 		if !errors.Is(err, client.ErrConnectionLoss) {
 			return err
 		}
-		if tries > 0 { // it may be the request that breaks the connection
-			if err := sleep(ctx, recoverPause); err != nil {
-				return err
-			}
+		if err := ct.pace.lost(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -19,7 +19,7 @@ var (
 	// ErrReleasePending says that a release was started and not confirmed before its context ended.
 	ErrReleasePending = errors.New("release pending")
 	// ErrRefused says that the server refuses to delete the znode of a lease, usually for want of the permission to delete
-	// children of the lock's path: the lock stays taken until the session ends.
+	// children of the lock's path: the lock stays taken until the session ends, or another Release comes through.
 	ErrRefused = errors.New("release refused")
 	// ErrNotHeld is the answer to the release of what is not held: a nil lease, or one whose release was confirmed.
 	ErrNotHeld = errors.New("not held")
@@ -66,7 +66,7 @@ var (
 // Error is what the methods of a recipe return: what was done to which path, and why it failed. It matches its reasons
 // with errors.Is.
 type Error struct {
-	Op   string // "lock", "trylock", "release", ...
+	Op   string // "lock", "trylock", "rlock", "tryrlock", "release", "downgrade", "participants", "revoke", ...
 	Path string // of the recipe
 	Err  error
 }

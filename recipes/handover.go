@@ -84,7 +84,7 @@ func (ct *contender) mayServe() bool {
 // given up, and there is no lease.
 func (ct *contender) takeOver(ctx context.Context) *Lease {
 	ct.hand++
-	if ct.b.guarded && !ct.stamp(ctx) {
+	if ct.b.guarded && (!ct.stamp(ctx) || time.Since(ct.since) >= ct.b.handFor) {
 		ct.discard()
 		return nil
 	}

@@ -238,7 +238,7 @@ func TestLockAfterExpiry(t *testing.T) { // K51, K5
 				if err != nil {
 					return nil, err
 				}
-				return e.Lease, nil
+				return e.l, nil
 			}
 		},
 	} {
@@ -272,13 +272,13 @@ func TestLockAfterExpiry(t *testing.T) { // K51, K5
 	}
 }
 
-// A server that refuses the deletion has not released anything, and says so as often as it is asked.
+// A server that refuses the deletion has not released anything, and says so as often as it is asked; the call can be repeated.
 func TestReleaseRefused(t *testing.T) { // K49
 	bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := dial(t, srv)
 		defer c.Close()
 		l := lock(t, NewMutex(c, "/lock"))
-		srv.Fail(zktest.Match{Op: proto.OpDelete}, proto.ErrNoAuth)
+		srv.Fail(zktest.Match{Op: proto.OpDelete, Times: 2}, proto.ErrNoAuth)
 		for range 2 {
 			err := l.Release(t.Context())
 			if !errors.Is(err, ErrRefused) || !errors.Is(err, client.ErrNoAuth) || errors.Is(err, ErrLost) {
@@ -288,5 +288,10 @@ func TestReleaseRefused(t *testing.T) { // K49
 		if kids(srv) != 1 || l.State() != Lost {
 			t.Errorf("%d znodes, %v", kids(srv), l.State())
 		}
+		release(t, l) // now the server does it
+		if kids(srv) != 0 {
+			t.Error("the znode is there")
+		}
+		wantErr(t, l.Release(t.Context()), ErrNotHeld)
 	})
 }

@@ -47,16 +47,18 @@ type Lease struct {
 
 // rare is what many leases never need. It is apart so that a lock that is taken and released costs less memory.
 type rare struct {
-	changed chan struct{}  // closed at the next change of state
-	after   map[int]func() // registered with AfterFunc, by number
-	hooks   int            // numbers given out
-	ctx     *leaseContext  // what Context returns
-	limit   *time.Timer    // with the option MaxHold
-	levels  *levels        // of a Reentrant
-	revoked bool           // the holder was told that somebody asks for the lock
-	down    func()         // cancels the Downgrade that is under way
-	waits   bool           // the release waits for that one to return
-	both    bool           // a Downgrade's outcome was unknown: both znodes may be there
+	changed chan struct{}   // closed at the next change of state
+	after   map[int]func()  // registered with AfterFunc, by number
+	hooks   int             // numbers given out
+	ctx     *leaseContext   // what Context returns
+	limit   *time.Timer     // with the option MaxHold
+	levels  *levels         // of a Reentrant
+	refused bool            // the deletion was, and Release has said so
+	retry   *client.Cleanup // the newest deletion after that
+	revoked bool            // the holder was told that somebody asks for the lock
+	down    func()          // cancels the Downgrade that is under way
+	waits   bool            // the release waits for that one to return
+	both    bool            // a Downgrade's outcome was unknown: both znodes may be there
 }
 
 // more returns the rare parts. The caller holds mu.

@@ -34,7 +34,8 @@ func (m *Mutex) Path() string { return m.base().path() }
 
 // Lock waits until the mutex is acquired or ctx ends; ctx bounds the wait, not the hold. When it fails, it returns within
 // CleanupGrace of the end of ctx, and its znode is gone or the error matches ErrCleanupPending as well. A ctx that carries a
-// hold of this mutex, as a lease's context does, would wait for itself: the error then matches ErrNested, at once.
+// hold of this mutex, as a lease's context does, would wait for itself: the error then matches ErrNested, at once. Other reasons
+// are ErrUnreadable, ErrSequenceEnd, ErrNoParent, ErrReadOnly, and those of the client.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
 	return m.base().acquire(ctx, "lock", exclusive, false)
 }

@@ -11,10 +11,11 @@ import (
 // InterProcessMutex.makeRevocable; docs/locks.md 2.1).
 const revokeText = "__REVOKE__"
 
-// Revoke asks the participant whose znode this is, as Participants or Lease.Node name it, to give up its hold or its place. It
-// does so by setting the znode's data, as Curator's Revoker does, so it works on locks of Curator that are revocable,
-// and Curator's on ours with the option Revocable. It is a request, no more: it returns when the data is set, and a holder
-// that is not revocable does not notice. The error matches client.ErrNoNode if the participant is gone.
+// Revoke asks the participant whose znode this is, as Participants or Lease.Node name it, to give up its hold; one that
+// waits is told once it has the lock. It does so by setting the znode's data, as Curator's Revoker does, so it works on
+// locks of Curator that are revocable, and Curator's on ours with the option Revocable. It is a request, no more: it returns
+// when the data is set, and a holder that is not revocable does not notice. The error matches client.ErrNoNode if the
+// participant is gone.
 func Revoke(ctx context.Context, c *client.Client, node string) error {
 	if _, err := c.Set(ctx, node, []byte(revokeText), client.AnyVersion); err != nil {
 		return &Error{"revoke", node, err}

@@ -69,8 +69,8 @@ func Data(data []byte) Option {
 	})
 }
 
-// ACL sets the access control list of the lock's znodes; by default it is the client's. Every contender must be able to
-// read them all, or a waiter would not notice that the one ahead has gone.
+// ACL sets the access control list of the lock's znodes, and of those of its path that are made; by default it is the
+// client's. Every contender must be able to read them all, or a waiter would not notice that the one ahead has gone.
 func ACL(acl []client.ACL) Option {
 	return option(func(s *settings) error {
 		if len(acl) == 0 {
@@ -99,7 +99,8 @@ func NoOwnWatch() Option { return option(func(s *settings) error { s.noOwn = tru
 func AlwaysList() Option { return option(func(s *settings) error { s.relist = true; return nil }) }
 
 // WatchOwnNode makes a lease end with ErrNodeGone when its znode disappears while the session lives, which only an
-// operator, or a program gone wrong, can bring about. It costs one more request per grant, which nobody waits for.
+// operator, or a program gone wrong, can bring about. It costs one more request per grant, which nobody waits for. Of a znode
+// that this client may not read nothing is told.
 func WatchOwnNode() Option { return option(func(s *settings) error { s.watchOwn = true; return nil }) }
 
 // MaxHold ends each lease with ErrMaxHold after d at the latest and deletes its znode, so that one holder cannot block the
@@ -149,8 +150,8 @@ func LocalQueue() Option {
 // the znode to the next one, without a word to the server. One znode serves at most that many grants, and no grant begins
 // later than d after its first; then it is deleted, and the next goroutine lines up behind other processes, which wait for
 // that long at most, plus the last hold. Whether the znode is still there is not asked at a hand-over: to the server all
-// these holds are one, and WatchOwnNode tells when an operator deletes it. The leases of one znode have tokens with rising Hand. Their Guard is refused
-// (ErrUnguarded) unless GuardedHandover is on.
+// these holds are one, and WatchOwnNode tells when an operator deletes it. The leases of one znode have tokens with rising
+// Hand. Their Guard is refused (ErrUnguarded) unless GuardedHandover is on.
 func HandOver(grants int, d time.Duration) Option {
 	return option(func(s *settings) error {
 		if grants < 2 || d <= 0 {
@@ -162,7 +163,7 @@ func HandOver(grants int, d time.Duration) Option {
 }
 
 // GuardedHandover makes each hand-over write the znode, for one flight, so that the Guard of a lease is refused by the
-// server once the znode has been handed over.
+// server once the znode has been handed over. Any other write to the znode, such as Revoke's, makes it fail as well.
 func GuardedHandover() Option {
 	return option(func(s *settings) error { s.guarded = true; return nil })
 }

@@ -10,7 +10,8 @@ import (
 
 // Owner is who holds re-entrant locks, for code that cannot pass a context: what the holding thread is elsewhere. An Owner
 // that has a lock can have it again. The zero value is ready; an Owner must not be copied. Goroutines that share an Owner
-// share its holds, so give each flow of control its own.
+// share its holds, so give each flow of control its own. It
+// remembers the last lease of every lock that it had, so it should not outlive the flow that goes through many.
 type Owner struct {
 	mu    sync.Mutex
 	holds map[any]*ownedLock // by the lock's key
@@ -58,7 +59,7 @@ func (b *base) enterAs(ctx context.Context, op string, o *Owner, try bool) (*Ree
 	}
 	l.firstLevel()
 	ol.lease.Store(l)
-	return &Reentry{Lease: l}, nil
+	return &Reentry{l: l}, nil
 }
 
 // enter adds a level to the owner's hold; nil if there is none.
@@ -67,7 +68,7 @@ func (ol *ownedLock) enter(b *base) *Reentry {
 	if l == nil || !l.gen.Same(b.c.Generation()) || l.State() == Lost || !l.reenter() {
 		return nil
 	}
-	return &Reentry{Lease: l}
+	return &Reentry{l: l}
 }
 
 // begin makes the caller the one goroutine of the owner that acquires, once no other does; with try it does not wait for that.

@@ -47,7 +47,7 @@ func TestOwner(t *testing.T) { // C155, F94 for code that cannot pass a context
 			tried = must(r.TryLockAs(t.Context(), &o))
 		})
 		for _, e := range []*Reentry{second, third, tried} {
-			if e.Lease != first.Lease || e.Depth() != 4 {
+			if e.l != first.l || e.Depth() != 4 {
 				t.Errorf("depth %d of another hold", e.Depth())
 			}
 		}
@@ -56,7 +56,7 @@ func TestOwner(t *testing.T) { // C155, F94 for code that cannot pass a context
 		}
 		// The context of the hold, and the owner, lead to the same one.
 		_, by := enter(first.Context(), t, r)
-		if by.Lease != first.Lease || by.Depth() != 5 {
+		if by.l != first.l || by.Depth() != 5 {
 			t.Error("the owner's context does not carry its hold")
 		}
 		leave(t, by)
@@ -108,13 +108,13 @@ func TestOwnerOfSeveralLocks(t *testing.T) {
 		quiet(t, srv, func() {
 			for i, r := range locks {
 				e := enterAs(t, r, &o)
-				if e.Lease != held[i].Lease || e.Depth() != 2 {
+				if e.l != held[i].l || e.Depth() != 2 {
 					t.Errorf("%s: another hold", r.Path())
 				}
 				leave(t, e)
 			}
 			e := enterAs(t, view, &o)
-			if e.Lease != held[1].Lease {
+			if e.l != held[1].l {
 				t.Error("not known through a view")
 			}
 			leave(t, e)
@@ -164,7 +164,7 @@ func TestOwnerSharedWhileAcquiring(t *testing.T) {
 		}
 		for _, w := range others {
 			<-w.done
-			if w.err != nil || w.entry.Lease != first.entry.Lease {
+			if w.err != nil || w.entry.l != first.entry.l {
 				t.Fatalf("not the owner's hold: %v", w.err)
 			}
 		}
@@ -225,7 +225,7 @@ func TestOwnerLoss(t *testing.T) {
 		srv.ExpireSession(c.SessionID())
 		<-outer.Done()
 		next := enterAs(t, r, &o)
-		if next.Lease == outer.Lease || next.Depth() != 1 {
+		if next.l == outer.l || next.Depth() != 1 {
 			t.Error("a lost hold was entered")
 		}
 		wantErr(t, inner.Release(t.Context()), ErrLost, ErrSessionExpired)
@@ -236,7 +236,7 @@ func TestOwnerLoss(t *testing.T) {
 		leave(t, next)
 
 		// One of another session, which has not been told yet.
-		old := enterAs(t, r, &o).Lease
+		old := enterAs(t, r, &o).l
 		old.gen.Unhold(&old.hold)
 		srv.ExpireSession(c.SessionID())
 		<-old.gen.Ended()
@@ -244,7 +244,7 @@ func TestOwnerLoss(t *testing.T) {
 			t.Fatal("the lease was told")
 		}
 		next = enterAs(t, r, &o)
-		if next.Lease == old {
+		if next.l == old {
 			t.Error("a hold of another session was entered")
 		}
 		_ = old.Release(t.Context())
@@ -256,7 +256,7 @@ func TestOwnerLoss(t *testing.T) {
 		if w.over() {
 			t.Fatal("a hold that is being released was entered")
 		}
-		release(t, next.Lease)
+		release(t, next.l)
 		<-w.done
 		if w.err != nil {
 			t.Fatal(w.err)
@@ -272,7 +272,7 @@ func TestOwnerLoss(t *testing.T) {
 		}
 		<-outer.Done()
 		next = enterAs(t, r, &o)
-		if next.Lease == outer.Lease {
+		if next.l == outer.l {
 			t.Error("a lost hold was entered")
 		}
 		wantErr(t, outer.Release(t.Context()), ErrLost, ErrNodeGone)

@@ -15,7 +15,7 @@ type Participant struct {
 	Data    []byte    // of the znode: by default it names host, process and session; the caller's
 	Session int64     // id of the session that it belongs to
 	Token   Token     // what its lease has, or will have, but for local hand-overs
-	Created time.Time // when it lined up, by the server's clock
+	Created time.Time // when it lined up, by the leader's clock, in milliseconds
 	Shared  bool      // it wants a read lock
 	Holds   bool      // nobody whom it would wait for is ahead of it
 	Err     error     // why its znode could not be read, usually client.ErrNoAuth: then Data, Session, Token and Created are zero

@@ -27,7 +27,8 @@ import (
 // The context of a hold does not end with that of another lock's in which it was taken, as it has only its values.
 //
 // Its znodes are those of a Mutex, and of Curator's InterProcessMutex, which it excludes on the same path; the failure model
-// is the same. When the hold is lost, it is lost on all levels: the context ends, and every Release says ErrLost.
+// is the same. When the hold is lost, it is lost on all levels: the context ends, and every Release says ErrLost. So it is when
+// a function given to Revocable releases its lease, which is that of all levels.
 type Reentrant struct{ b *base }
 
 // NewReentrant returns the re-entrant mutex of path, as NewMutex does for a mutex. Two of them with the same path and client
@@ -47,7 +48,8 @@ func (r *Reentrant) base() *base {
 func (r *Reentrant) Path() string { return r.base().path() }
 
 // Lock acquires the lock as Mutex.Lock does, and returns a context that carries the hold and ends with it: the lease's, with
-// the values of ctx. If ctx carries a hold already, that is entered once more, without a word to the server, and the context
+// the values of ctx, but neither its deadline nor its end: what is done inside and must not outlast ctx has to look at both.
+// If ctx carries a hold already, that is entered once more, without a word to the server, and the context
 // is ctx itself, with its deadline. After an error the context is ctx.
 func (r *Reentrant) Lock(ctx context.Context) (context.Context, *Reentry, error) {
 	return r.base().enter(ctx, "lock", false)
@@ -73,14 +75,14 @@ func (b *base) enter(ctx context.Context, op string, try bool) (context.Context,
 		return ctx, nil, err
 	}
 	if l := b.carried(ctx); l != nil && l.reenter() {
-		return ctx, &Reentry{Lease: l}, nil
+		return ctx, &Reentry{l: l}, nil
 	}
 	l, err := b.acquire(ctx, op, exclusive, try)
 	if err != nil {
 		return ctx, nil, err
 	}
 	l.firstLevel()
-	return l.Context(), &Reentry{Lease: l}, nil
+	return l.Context(), &Reentry{l: l}, nil
 }
 
 // levels counts how often a hold was entered and not left.
@@ -134,19 +136,27 @@ func (l *Lease) reentry() *levels {
 // Reentry is one level of a hold of a re-entrant lock. What it says of the hold is the same on all levels; Release counts.
 // All methods may be called from any goroutine, and on a nil or zero Reentry, which is not held.
 type Reentry struct {
-	*Lease
+	l *Lease // not embedded: its Release would pass the other levels by
 
-	mu   sync.Mutex // guards what follows
-	left bool
-	last bool // leaving it was the release of the lock
+	mu    sync.Mutex // guards what follows
+	left  bool
+	last  bool // leaving it was the release of the lock
+	taken bool // the lock had been released before, by a function given to Revocable
 }
 
 // lease returns the lease, nil for a Reentry that Lock has not made.
 func (e *Reentry) lease() *Lease {
-	if e == nil || e.none() || e.reentry() == nil {
+	if e == nil || e.l.none() || e.l.reentry() == nil {
 		return nil
 	}
-	return e.Lease
+	return e.l
+}
+
+// wasReleased says whether a release has begun that was no loss before.
+func (l *Lease) wasReleased() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end.cause == ErrReleased
 }
 
 // Depth returns how many levels the hold has now, 0 when it is released.
@@ -154,7 +164,7 @@ func (e *Reentry) Depth() int {
 	if e.lease() == nil {
 		return 0
 	}
-	lv := e.reentry()
+	lv := e.l.reentry()
 	lv.mu.Lock()
 	defer lv.mu.Unlock()
 	return lv.n
@@ -170,11 +180,12 @@ func (e *Reentry) leave() (last, first bool) {
 	if e.left {
 		return e.last, false
 	}
-	lv := e.reentry()
+	lv := e.l.reentry()
 	lv.mu.Lock()
+	defer lv.mu.Unlock()
+	e.taken = e.l.wasReleased()
 	lv.n--
-	e.left, e.last = true, lv.n == 0
-	lv.mu.Unlock()
+	e.left, e.last = true, lv.n == 0 && !e.taken
 	return e.last, true
 }
 
@@ -187,14 +198,14 @@ func (e *Reentry) Release(ctx context.Context) error {
 	if !last {
 		return e.outer(first)
 	}
-	return e.Lease.Release(ctx)
+	return e.l.Release(ctx)
 }
 
 // ReleasePipelined leaves the level; on the last one it is Lease.ReleasePipelined.
 func (e *Reentry) ReleasePipelined() error {
 	last, first := e.leave()
 	if last {
-		return e.Lease.ReleasePipelined()
+		return e.l.ReleasePipelined()
 	}
 	return e.outer(first)
 }
@@ -205,11 +216,14 @@ func (e *Reentry) outer(first bool) error {
 	case e.lease() == nil:
 		return &Error{"release", "", ErrNotHeld}
 	case !first:
-		return &Error{"release", e.b.dir, ErrNotHeld}
+		return &Error{"release", e.l.b.dir, ErrNotHeld}
 	}
-	// It may have been released since, by whoever left last.
-	if err, ok := e.endErr().(*endError); ok && err.cause != ErrReleased {
-		return &Error{"release", e.b.dir, join(ErrLost, err.cause)}
+	e.mu.Lock()
+	taken := e.taken
+	e.mu.Unlock()
+	// If not taken away before, it may have been released since, by whoever left last.
+	if err, ok := e.l.endErr().(*endError); ok && (taken || err.cause != ErrReleased) {
+		return &Error{"release", e.l.b.dir, join(ErrLost, err.cause)}
 	}
 	return nil
 }

@@ -281,7 +281,7 @@ func TestReentryBadArguments(t *testing.T) {
 			t.Error("path")
 		}
 		l := lock(t, NewMutex(c, "/lock"))
-		for name, e := range map[string]*Reentry{"nil": nil, "zero": {}, "of a zero lease": {Lease: &Lease{}}, "of a mutex": {Lease: l}} {
+		for name, e := range map[string]*Reentry{"nil": nil, "zero": {}, "of a zero lease": {l: &Lease{}}, "of a mutex": {l: l}} {
 			for _, err := range []error{e.Release(t.Context()), e.ReleasePipelined(), e.Downgrade(t.Context())} {
 				wantErr(t, err, ErrNotHeld)
 			}

@@ -73,7 +73,7 @@ func TestReentryLoss(t *testing.T) { // C155, F94: all levels are lost at once, 
 				if next.err != nil {
 					t.Fatal(next.err)
 				}
-				if next.entry.Lease == first.Lease || next.entry.Token() == first.Token() || next.entry.Depth() != 1 {
+				if next.entry.l == first.l || next.entry.Token() == first.Token() || next.entry.Depth() != 1 {
 					t.Error("the lost hold was entered")
 				}
 				leave(t, next.entry)
@@ -264,6 +264,6 @@ func TestReentryReleaseWithItsOwnContext(t *testing.T) {
 		_, outer = enter(t.Context(), t, r)
 		var none context.Context
 		wantErr(t, outer.Release(none), client.ErrNilContext, ErrReleasePending)
-		release(t, outer.Lease)
+		release(t, outer.l)
 	})
 }

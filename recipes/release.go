@@ -30,10 +30,11 @@ func (l *Lease) begin() {
 // for the server's confirmation as long as ctx lasts. The lease's context ends at once; where ctx is that one, or made from
 // it, its end with the lease is not meant and does not count, its own deadline does.
 //
-// The result is nil when the server has confirmed, or the znode was handed over; an error matching ErrReleasePending, and the context's error, when it
-// had not in time, in which case the deletion goes on by itself and Release may be called again to wait on; ErrLost, and
-// the cause, when the lease had ended before; ErrRefused, and the server's reason, when the znode may not be deleted, so that
-// the lock stays taken until the session ends; ErrNotHeld after a confirmed release, and for a nil Lease.
+// The result is nil when the server has confirmed, or the znode was handed over; an error matching ErrReleasePending, and
+// the context's error, when it had not in time, in which case the deletion goes on by itself and Release may be called again
+// to wait on; ErrLost, and the cause, when the lease had ended before; ErrRefused, and the server's reason, when the znode
+// may not be deleted, so that the lock stays taken until the session ends or another call of Release, which tries again,
+// comes through; ErrNotHeld after a confirmed release, and for a nil Lease.
 func (l *Lease) Release(ctx context.Context) error {
 	if l.none() {
 		return &Error{"release", "", ErrNotHeld}
@@ -47,17 +48,20 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.beginRelease()
 	var result error
 	if !l.wasHanded() {
-		err := l.cleanup.Wait(ctx)
+		c := l.deletion()
+		err := c.Wait(ctx)
 		done := false
-		if done, result = l.cleanup.Result(); !done {
+		if done, result = c.Result(); !done {
 			return &Error{"release", l.b.dir, join(ErrReleasePending, err)}
 		}
 	}
-	var code client.Code // not the end of the client or its session
-	refused := errors.As(result, &code) && code != client.ErrNoNode && l.gen.Err() == nil
+	refused := refusal(result)
 	l.mu.Lock()
 	lost, again := l.lostTo, l.reported
 	l.reported = !refused
+	if refused {
+		l.more().refused = true
+	}
 	l.mu.Unlock()
 	switch {
 	case again:
@@ -66,6 +70,35 @@ func (l *Lease) Release(ctx context.Context) error {
 		return &Error{"release", l.b.dir, join(ErrRefused, result)}
 	}
 	return l.released(lost, result)
+}
+
+// deletion returns what Release waits for: the deletion that the first call has started, or another one if that was refused.
+func (l *Lease) deletion() *client.Cleanup {
+	l.mu.Lock()
+	c, node, again := &l.cleanup, l.node, false
+	if r := l.rare; r != nil {
+		if again = r.refused; again {
+			r.refused, r.retry = false, new(client.Cleanup)
+		}
+		if r.retry != nil {
+			c = r.retry
+		}
+	}
+	l.mu.Unlock()
+	if again {
+		l.gen.Delete(c, node, nil)
+	}
+	return c
+}
+
+// refusal says whether the result of a deletion is that the server does not do it. The end of the client or its session is not,
+// nor is that the znode is gone.
+func refusal(result error) bool {
+	if result == nil {
+		return false // without the memory that the question below takes
+	}
+	var code client.Code
+	return errors.As(result, &code) && code != client.ErrNoNode && code != client.ErrSessionExpired
 }
 
 // outlive returns ctx, or if it is the lease's, which ends here, one that does not end with it.
@@ -81,7 +114,8 @@ func (l *Lease) outlive(ctx context.Context) (context.Context, context.CancelFun
 	return longer, none
 }
 
-// ReleasePipelined is Release without the wait: it returns when the deletion has been handed to the session, which repeats
+// ReleasePipelined is Release without the wait: it returns when the deletion has been handed to the session (or to a Downgrade
+// that is under way, which does so when it returns), which repeats
 // it until it is confirmed, so nobody pays a round trip for it. A Lock that follows on the same client goes out right behind
 // it, in the same flight. Others can have the lock a moment after the call has returned, or, if this process dies before the
 // request is written, when the session expires. Release may be called afterwards, to wait; a second ReleasePipelined is
@@ -108,10 +142,10 @@ func (c *leaseCleanup) CleanupDone() {
 	l := (*Lease)(c)
 	l.mu.Lock()
 	ct, node := l.ct, l.node
+	both := ct.unknown || l.rare != nil && l.rare.both
 	l.ct = nil
 	l.mu.Unlock()
-	var code client.Code
-	if _, err := l.cleanup.Result(); ct.unknown && errors.As(err, &code) && code != client.ErrNoNode {
+	if _, err := l.cleanup.Result(); both && refusal(err) {
 		l.gen.Delete(new(client.Cleanup), node, nil) // the search was refused; the name of this one is known
 	}
 	ct.g.Reclaim(&l.cleanup)

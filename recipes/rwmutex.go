@@ -15,8 +15,8 @@ import (
 // Nor can a read lock become a write lock (ErrUpgrade); Lease.Downgrade is for the opposite.
 //
 // The failure model is that of Mutex. In addition, a lost hold of a reader is as dangerous to a writer as one of a writer: a
-// reader that must not see half of a change has to obey its context. Tokens of readers tell holds apart and do not order them; Guard
-// works for both.
+// reader that must not see half of a change has to obey its context. Tokens of readers tell holds apart and do not order
+// them; Guard works for both.
 type RWMutex struct{ b *base }
 
 // NewRWMutex returns the read-write lock of path, as NewMutex does for a mutex. LocalQueue and HandOver are not for it.

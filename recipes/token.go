@@ -2,8 +2,9 @@ package recipes
 
 import "cmp"
 
-// Token is a fencing token: it rises with every grant of a lock, so a resource that remembers the highest it has seen can
-// refuse whoever comes with a lower one. It is comparable with ==; the zero Token means none.
+// Token is a fencing token: it rises with every grant of an exclusive lock, so a resource that remembers the highest it has
+// seen can refuse whoever comes with a lower one. It is comparable with ==; the zero Token means none. Give such a resource
+// no tokens of readers: they are in no order, and one could shut the next writer out.
 type Token struct {
 	Zxid int64  // of the creation of the lock's znode
 	Hand uint32 // counts local hand-overs of one znode

@@ -83,13 +83,13 @@ func (ct *contender) arm(ctx context.Context) error {
 		if err := own.Err(); errors.Is(err, client.ErrNoNode) {
 			ct.ownGone, ct.ownSet = true, false
 		} else if err != nil {
-			return ct.lostArm(err)
+			return ct.lostArm(ctx, err)
 		}
 	}
 	for i := range asked {
 		if asked[i] {
 			if err := ct.armed(&ct.ahead[i], calls[i]); err != nil {
-				return ct.lostArm(err)
+				return ct.lostArm(ctx, err)
 			}
 		}
 	}
@@ -114,13 +114,13 @@ func (ct *contender) armed(r *rival, call client.GetCall) error {
 
 // lostArm is for a connection that broke while the watches were being set: which of them are is unknown, so none counts,
 // and neither does the list.
-func (ct *contender) lostArm(err error) error {
+func (ct *contender) lostArm(ctx context.Context, err error) error {
 	if !errors.Is(err, client.ErrConnectionLoss) {
 		return err
 	}
 	ct.forget()
 	ct.listed = false
-	return nil
+	return ct.pace.lost(ctx)
 }
 
 // decide uses what is known: on return below says how many are ahead. If what is known is not enough, the queue is read again.
@@ -148,6 +148,9 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 		switch {
 		case errors.Is(err, client.ErrConnectionLoss):
 			ct.listed = false
+			if err := ct.pace.lost(ctx); err != nil {
+				return err
+			}
 			continue
 		case errors.Is(err, client.ErrNoNode): // the path is gone, and our znode with it
 			return errAgain
@@ -190,11 +193,11 @@ func (ct *contender) leave(ctx context.Context, err error) error {
 // confirm waits for deletions as long as grace lasts, and adds to err what became of them if they did not come off.
 func (ct *contender) confirm(grace context.Context, started []*client.Cleanup, err error) error {
 	for _, c := range started {
-		switch why := c.Wait(grace); {
-		case why == nil, errors.Is(why, client.ErrNoNode), ct.gen.Err() != nil:
-		case grace.Err() != nil:
+		why := c.Wait(grace)
+		if done, _ := c.Result(); !done {
 			return join(err, ErrCleanupPending)
-		default:
+		}
+		if refusal(why) {
 			err = join(err, why)
 		}
 	}

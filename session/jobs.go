@@ -59,6 +59,9 @@ func (cl *cleaner) enqueue(j job) {
 // throttledPause is how long a job waits that the server has refused for being busy, or whose request was lost more than once.
 const throttledPause = 100 * time.Millisecond
 
+// lossSoon is how soon after another one a loss makes the next request of a job wait.
+const lossSoon = time.Second
+
 // later sends j again after a pause.
 func (cl *cleaner) later(j job) {
 	s := cl.s

@@ -73,8 +73,8 @@ func (l *holdList) remove(h *Hold) {
 
 // Hold puts h on the lease clock, at the moment a lock is granted by what connection connNo brought. It is refused when that
 // is not the current connection (ErrDisconnected), when the session is over, or when the lease deadline has passed already
-// (ErrLeaseDeadline: a sync tells whether the session lives), and by proto.ErrNotReadOnly on a read-only server. While there are holds or contenders the session's heartbeat is a
-// sync (doc.go).
+// (ErrLeaseDeadline: a sync tells whether the session lives), and by proto.ErrNotReadOnly on a read-only server. While there
+// are holds or contenders the session's heartbeat is a sync (doc.go).
 func (s *Session) Hold(h *Hold, connNo uint64) error {
 	err := s.hold(h, connNo)
 	if err == nil {

@@ -2,13 +2,15 @@ package session
 
 import (
 	"sync"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
-// NodeWatch tells when a znode is gone. Unlike a Watch it is set again after every change and every lost request, until
-// the znode is gone, Stop is called, or the session ends. Where the znode cannot be read it has nothing to tell. Set the exported fields, then give it to Session.WatchNode once.
+// NodeWatch tells when a znode is gone. Unlike a Watch it is set again after every change and every lost request, until the
+// znode is gone, Stop is called, or the session ends. Where the znode cannot be read it has nothing to tell. Set the
+// exported fields, then give it to Session.WatchNode once.
 type NodeWatch struct {
 	Path string // as sent to the server
 	Gone func() // called at most once, on the session's goroutines: it must not block
@@ -16,8 +18,9 @@ type NodeWatch struct {
 	// goroutines: it must not block, nor keep the data.
 	Changed func(data []byte)
 
-	s *Session
-	g *Group
+	s    *Session
+	g    *Group
+	lost time.Time // when the request was lost; for the session's goroutines, one after the other
 
 	mu   sync.Mutex // guards what follows; innermost, never held while calling anything
 	w    *Watch
@@ -63,7 +66,14 @@ func (n *NodeWatch) receive(g *Group) {
 		n.gone()
 	case n.isOver() && err != nil:
 	case err == ErrConnectionLoss:
-		n.s.cleaner.park(n)
+		now := time.Now()
+		soon := now.Sub(n.lost) < lossSoon
+		n.lost = now
+		if soon { // it may be the request that breaks the connection
+			n.s.cleaner.later(n)
+		} else {
+			n.s.cleaner.park(n)
+		}
 	case err == error(proto.ErrThrottled):
 		n.s.cleaner.later(n)
 	case err == nil && n.isOver():

@@ -36,7 +36,7 @@
 //
 //	-checker.seed      first seed
 //	-checker.seeds     how many of TestRecipes; 1500 take some 20 seconds on two processors
-//	-checker.pictures  folder for pictures; by default a temporary one that the test removes
+//	-checker.pictures  folder for pictures; by default a new one below that for temporary files
 //
 // The same seed gives the same faults and the same work. What happens at one instant of virtual time is in the hands of the
 // scheduler all the same, so that a violation may take several runs of its seed to show again.

@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -85,9 +86,23 @@ func refusal(ctx context.Context, h how, err error) (Result, error) {
 	return result, err
 }
 
+// lease is what a Lease and a Reentry have in common.
+type lease interface {
+	Node() string
+	Token() recipes.Token
+	Guard() client.Op
+	Context() context.Context
+	State() recipes.State
+	States(context.Context) iter.Seq[recipes.State]
+	Done() <-chan struct{}
+	Downgrade(context.Context) error
+	Release(context.Context) error
+	ReleasePipelined() error
+}
+
 // leaseHold is a lease of package recipes.
 type leaseHold struct {
-	*recipes.Lease
+	lease
 	traits
 }
 

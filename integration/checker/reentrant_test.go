@@ -23,7 +23,7 @@ func (l reentrantLock) acquire(ctx context.Context, h how) (hold, Result, error)
 		result, err := refusal(ctx, h, err)
 		return nil, result, err
 	}
-	return entryHold{leaseHold{entry.Lease, l.traits}, l.r, entry, inside}, OK, nil
+	return entryHold{leaseHold{entry, l.traits}, l.r, entry, inside}, OK, nil
 }
 
 // entryHold is one level of a hold of a re-entrant lock.
@@ -56,5 +56,5 @@ func (l entryHold) again(context.Context) (hold, Result, error) {
 		}
 		return nil, NotGranted, nil
 	}
-	return entryHold{leaseHold{entry.Lease, l.traits}, l.r, entry, inside}, OK, nil
+	return entryHold{leaseHold{entry, l.traits}, l.r, entry, inside}, OK, nil
 }

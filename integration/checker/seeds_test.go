@@ -15,7 +15,7 @@ import (
 var (
 	firstSeed   = flag.Uint64("checker.seed", 1, "first seed of the checker's runs")
 	manySeeds   = flag.Int("checker.seeds", 1500, "number of seeds of TestRecipes")
-	pictureHome = flag.String("checker.pictures", "", "folder for pictures of illegal histories; a temporary one by default")
+	pictureHome = flag.String("checker.pictures", "", "folder for pictures of illegal histories; by default a new one below that for temporary files, which stays if there are any")
 )
 
 // totals adds up runs.
@@ -42,7 +42,12 @@ func (s *totals) add(o outcome) {
 // pictures returns the folder for pictures.
 func pictures(t *testing.T) string {
 	if *pictureHome == "" {
-		return t.TempDir()
+		folder, err := os.MkdirTemp("", "lockkeeper-histories-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(folder) }) // which it refuses if there is a picture in it
+		return folder
 	}
 	if err := os.MkdirAll(*pictureHome, 0o777); err != nil {
 		t.Fatal(err)
