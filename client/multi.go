@@ -145,6 +145,9 @@ func (o *Op) appendTo(b []byte, c *Client) []byte {
 // MultiCall is the handle of a Multi in a Group.
 type MultiCall struct{ c call }
 
+// Zxid returns the zxid of the transaction, which is that of the creation of all znodes it has made; 0 without a reply.
+func (h MultiCall) Zxid() int64 { return h.c.zxid() }
+
 // Results returns what became of each op, in their order. If one failed, none was applied and the error holds a *MultiError.
 // The slice is the caller's.
 func (h MultiCall) Results() ([]OpResult, error) {

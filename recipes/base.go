@@ -24,6 +24,7 @@ type base struct {
 	owner atomic.Pointer[ownerData] // publishes the default data of the newest session
 	pool  sync.Pool                 // *contender, ready for use
 	line  line                      // with LocalQueue and HandOver
+	gate  *base                     // whoever wants a lease of Curator's semaphore holds this mutex while it is decided
 }
 
 var errNilOption = errors.New("nil option")
@@ -56,8 +57,27 @@ func newBase(c *client.Client, path string, k kind, opts []Option) *base {
 	if b.err == nil {
 		b.err = b.settings.check(k)
 	}
-	b.key = holdKey{c.Identity(), c.FullPath(path), k == exclusive}
+	if b.curator {
+		b.dir = child(path, []byte("leases"))
+		b.gate = &base{c: c, dir: child(path, []byte("locks")), host: b.host, err: b.err}
+		b.gate.settings = settings{acl: b.acl, plain: b.plain, noOwn: b.noOwn, relist: b.relist, noAhead: b.noAhead, failGone: b.failGone}
+		b.gate.key = holdKey{c.Identity(), c.FullPath(b.gate.dir), lockMark}
+	}
+	b.key = holdKey{c.Identity(), c.FullPath(path), b.names(k)}
 	return b
+}
+
+// names is whose names the contenders have: holds of locks with others do not exclude each other.
+func (s *settings) names(k kind) string {
+	switch {
+	case s.curator:
+		return leaseMark
+	case k == permit:
+		return "permits"
+	case k == latch && !s.latch:
+		return lockMark
+	}
+	return claim{kind: k, layout: s.layout}.mark()
 }
 
 // usable returns what is wrong with the recipe or the context; b may be nil.
@@ -79,19 +99,20 @@ func (b *base) usable(ctx context.Context, op string) error {
 }
 
 // acquire is Lock and TryLock of every recipe.
-func (b *base) acquire(ctx context.Context, op string, k kind, try bool) (*Lease, error) {
+func (b *base) acquire(ctx context.Context, op string, want claim, try bool) (*Lease, error) {
 	if err := b.usable(ctx, op); err != nil {
 		return nil, err
 	}
 	if l := b.carried(ctx); l != nil {
-		return nil, &Error{op, b.dir, l.nested(k)}
+		return nil, &Error{op, b.dir, l.nested(want.kind)}
 	}
+	want.layout, want.foreign = b.layout, b.foreign
 	var l *Lease
 	var err error
 	if b.local {
-		l, err = b.lineUp(ctx, k, try)
+		l, err = b.lineUp(ctx, want, try)
 	} else {
-		l, err = b.contender(k, try).acquire(ctx)
+		l, err = b.contend(ctx, want, try, nil)
 	}
 	if err != nil {
 		return nil, &Error{op, b.dir, err}
@@ -99,10 +120,38 @@ func (b *base) acquire(ctx context.Context, op string, k kind, try bool) (*Lease
 	return l, nil
 }
 
+// contend makes a contender and waits for its grant. A lease of Curator's semaphore is decided under the mutex, and in the
+// session that has that: without it two that decide at once could wait for each other.
+func (b *base) contend(ctx context.Context, want claim, try bool, gaveUp []*client.Cleanup) (*Lease, error) {
+	if b.gate == nil {
+		ct := b.contender(want, try)
+		ct.gaveUp = gaveUp
+		return ct.acquire(ctx)
+	}
+	want.kind = lease
+	for {
+		pass, err := b.gate.acquire(ctx, "lock", one(exclusive), try)
+		var e *Error
+		if errors.As(err, &e) {
+			return nil, e.Err
+		}
+		ct := b.contender(want, try)
+		ct.gaveUp, ct.pass = gaveUp, pass
+		l, err := ct.acquire(ctx)
+		_ = pass.ReleasePipelined() // whatever has become of it
+		if !errors.Is(err, errAgain) {
+			return l, err
+		}
+	}
+}
+
 // path returns the path of the recipe; b may be nil.
 func (b *base) path() string {
-	if b == nil {
+	switch {
+	case b == nil:
 		return ""
+	case b.gate != nil:
+		return b.gate.dir[:max(1, len(b.gate.dir)-len("/locks"))]
 	}
 	return b.dir
 }
@@ -116,12 +165,12 @@ func (b *base) localWaiters() int {
 }
 
 // contender returns one from the pool, or a new one.
-func (b *base) contender(k kind, try bool) *contender {
+func (b *base) contender(want claim, try bool) *contender {
 	ct, ok := b.pool.Get().(*contender)
 	if !ok {
 		ct = &contender{b: b, q: client.NewQueue()}
 	}
-	ct.kind, ct.try, ct.gaveUp = k, try, nil
+	ct.claim, ct.try, ct.gaveUp, ct.pass = want, try, nil, nil
 	return ct
 }
 

@@ -97,9 +97,9 @@ func (ch *chaos) operator() {
 	}
 	id := attempt(path)
 	ch.deleted[id], ch.taken[id] = true, true
-	k := exclusive
+	k := one(exclusive)
 	if ch.rw {
-		k = writer
+		k = one(writer)
 	}
 	mine, want, _ := k.parse([]byte(name))
 	for _, o := range ch.srv.Children("/lock") {

@@ -15,10 +15,11 @@ const tagFlight = 0
 // docs/locks.md A10 holds the rules by which it decides, which were model-checked; the numbers in the comments are theirs.
 // All that it learns comes through one queue, in the order of the wire (rule 3).
 type contender struct {
-	b    *base
-	q    *client.Queue
-	kind kind
-	try  bool
+	b     *base
+	q     *client.Queue
+	claim claim
+	try   bool
+	pass  *Lease // of the mutex under which it is decided, for Curator's semaphore; else nil
 
 	gen client.Generation
 	g   *client.Group // bound to gen
@@ -30,6 +31,7 @@ type contender struct {
 
 	// The attempt: from a create to its grant or end.
 	prefix  []byte // name of the znode up to its number; new with each attempt
+	unique  int    // how much of it no other attempt has
 	path    string // prefix as a path
 	node    string // path of the own znode, "" before it is known
 	name    string // its last component
@@ -38,10 +40,16 @@ type contender struct {
 	unknown bool // the outcome of a create with this prefix is or was unknown
 
 	// What the last list said.
-	listed bool     // it can be trusted: no reconnect since (rule 4)
-	conn   uint64   // the connection that brought it
-	below  int      // contenders ahead of us then, less those whose end we were told: the known set
-	ahead  [2]rival // the nearest of them, and with look-ahead the one before it
+	listed bool    // it can be trusted: no reconnect since (rule 4)
+	conn   uint64  // the connection that brought it
+	below  int     // what the contenders ahead of us want together, less those whose end we were told: the known set
+	ahead  []rival // the nearest of them, the nearest first: those that are watched
+	before []rival // memory for the next list, as is near
+	near   []nearest
+
+	capacity int             // how many permits there are
+	limit    *client.OneShot // the newest watch on the znode that says so
+	limitSet bool            // it is armed
 
 	own     *client.OneShot // the newest watch on the own znode; an event of an earlier one is not heard
 	tags    uint32          // tags given out
@@ -64,17 +72,19 @@ func (ct *contender) reset() {
 	if ct.g == nil || gen != ct.gen {
 		ct.gen, ct.g = gen, gen.Group()
 	}
-	ct.prefix = append(appendGUID(append(ct.prefix[:0], guidStart...)), '-')
-	ct.prefix = append(ct.prefix, ct.kind.mark()...)
+	ct.prefix = ct.claim.appendPrefix(ct.prefix[:0])
+	ct.unique = len(ct.prefix)
+	ct.prefix = append(ct.prefix, ct.claim.mark()...)
 	ct.path = child(ct.b.dir, ct.prefix)
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false
-	ct.listed, ct.below, ct.ahead = false, 0, [2]rival{}
+	ct.listed, ct.below, ct.ahead = false, 0, ct.ahead[:0]
+	ct.capacity = ct.claim.capacity
 	ct.ownGone, ct.creating, ct.proved = false, false, false
 	ct.hand, ct.since, ct.guard = 0, time.Time{}, nil
 }
 
 // guid is what the names of all znodes of this attempt begin with.
-func (ct *contender) guid() string { return string(ct.prefix[:len(guidStart)+guidLen+1]) }
+func (ct *contender) guid() string { return string(ct.prefix[:ct.unique]) }
 
 func child(dir string, name []byte) string {
 	if dir == "/" {
@@ -93,26 +103,39 @@ var errAgain = errors.New("own znode gone")
 func (ct *contender) acquire(ctx context.Context) (*Lease, error) {
 	for {
 		ct.reset()
+		if ct.pass != nil && !ct.pass.gen.Same(ct.gen) {
+			return nil, errAgain
+		}
 		l, err := ct.attempt(ctx)
 		if err == nil {
 			return l, nil
 		}
 		again := errors.Is(err, errAgain) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
-		err = ct.leave(ctx, err)
-		over := ct.gen.Err()
-		switch {
-		case !again:
+		grace, cancel := graceful(ctx)
+		err = ct.leave(grace, err)
+		cancel()
+		if err := ct.final(again, err); err != nil {
 			return nil, err
-		case ct.b.failGone && errors.Is(err, client.ErrSessionExpired):
-			return nil, err
-		case ct.b.failGone && errors.Is(err, ErrCleanupPending):
-			return nil, join(ErrNodeGone, ErrCleanupPending)
-		case ct.b.failGone:
-			return nil, ErrNodeGone
-		case over != nil && ct.b.c.Generation() == ct.gen:
-			return nil, over // no other session follows
 		}
 	}
+}
+
+// final returns the error with which Lock fails after an attempt, nil if there is to be another one.
+func (ct *contender) final(again bool, err error) error {
+	over := ct.gen.Err()
+	switch {
+	case !again:
+		return err
+	case ct.b.failGone && errors.Is(err, client.ErrSessionExpired):
+		return err
+	case ct.b.failGone && errors.Is(err, ErrCleanupPending):
+		return join(ErrNodeGone, ErrCleanupPending)
+	case ct.b.failGone:
+		return ErrNodeGone
+	case over != nil && ct.b.c.Generation() == ct.gen:
+		return over // no other session follows
+	}
+	return nil
 }
 
 // attempt goes from the creation of a znode to its grant.
@@ -120,8 +143,21 @@ func (ct *contender) attempt(ctx context.Context) (*Lease, error) {
 	if err := ct.enqueue(ctx); err != nil {
 		return nil, err
 	}
+	return ct.await(ctx)
+}
+
+// await waits for the grant of a znode that stands in the queue.
+func (ct *contender) await(ctx context.Context) (*Lease, error) {
 	for {
-		if ct.below == 0 {
+		if ct.claim.capacity == 0 && !ct.limitSet {
+			// The number of permits was written, or the connection changed, while the queue was read: nobody is told again, and
+			// what was read of the number is outdated.
+			if err := ct.list(ctx, false); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !ct.blocked(ct.below) {
 			l, err := ct.grant(ctx)
 			if l != nil || err != nil {
 				return l, err
@@ -161,7 +197,7 @@ func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 
 // hold makes the lease, if the connection that the grant comes from is there and the lease clock runs.
 func (ct *contender) hold(ctx context.Context) (*Lease, error) {
-	l := &Lease{b: ct.b, kind: ct.kind, gen: ct.gen, node: ct.node, token: Token{ct.czxid, ct.hand}, lock: ctx, ct: ct}
+	l := &Lease{b: ct.b, claim: ct.claim, gen: ct.gen, node: ct.node, token: Token{ct.czxid, ct.hand}, lock: ctx, ct: ct}
 	l.hold.Holder = (*leaseHold)(l)
 	return l, ct.gen.Hold(&l.hold, ct.conn)
 }
@@ -244,6 +280,10 @@ func (ct *contender) note(it client.Item) {
 		ct.listed = false
 	}
 	gone := it.Event.Type == client.EventNodeDeleted || it.Event.Err != nil
+	if ct.limit != nil && it.Tag == ct.limit.Tag {
+		ct.limitSet, ct.listed = false, false
+		return
+	}
 	if ct.own != nil && it.Tag == ct.own.Tag {
 		ct.ownSet = false
 		ct.ownGone = ct.ownGone || gone
@@ -269,7 +309,10 @@ func (ct *contender) forget() {
 	if ct.own != nil {
 		ct.gen.Unwatch(ct.own)
 	}
-	ct.own, ct.ownSet = nil, false
+	if ct.limit != nil {
+		ct.gen.Unwatch(ct.limit)
+	}
+	ct.own, ct.ownSet, ct.limit, ct.limitSet = nil, false, nil, false
 	for i := range ct.ahead {
 		ct.ahead[i].drop(ct.gen)
 	}

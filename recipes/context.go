@@ -40,7 +40,7 @@ func (c *leaseContext) String() string { return "lease of " + c.l.b.dir }
 type holdKey struct {
 	client any
 	path   string
-	mutex  bool
+	names  string
 }
 
 // carried returns the hold of this lock that ctx carries, nil if there is none, or none any more.

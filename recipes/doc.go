@@ -26,8 +26,15 @@
 //   - Mutex: one holder, first come first served.
 //   - Reentrant: a mutex that its holder can lock again. The hold travels in a context, or in an Owner.
 //   - RWMutex: readers or one writer, in the order in which they came; a writer can become a reader (Lease.Downgrade).
+//   - Semaphore: a number of permits, of which each holder takes some.
+//   - MultiLock: several of these as one, without deadlock.
+//   - Election: one leader among candidates, and everybody can see who.
+//   - Barrier, DoubleBarrier: many wait until one lets them pass; a number of members begin and end together.
+//   - Member: a member of a group, from session to session.
+//   - Counter: a number that changes by compare-and-set.
+//   - SingletonJob: runs a function unless another instance does.
 //
-// Each has Lock, which waits, and TryLock, which does not, and Participants, which lists who holds and who waits. Options
+// Each lock has Lock, which waits, and TryLock, which does not, and Participants, which lists who holds and who waits. Options
 // change what is watched, when a lease ends, what the znodes hold, and how the goroutines of one process queue.
 //
 // # Many goroutines
@@ -40,8 +47,8 @@
 //
 // Znodes are named as Curator names them, so that Curator's InterProcessMutex and go-zookeeper's Lock on the same path
 // exclude a Mutex and a Reentrant and are excluded by them, and so do InterProcessReadWriteLock and RWMutex. Other names
-// are ignored: kazoo's and WriteLock's contenders must use other paths (docs/locks.md 2.9). A Mutex and an RWMutex on one path do
-// not see each other.
+// are ignored: kazoo's and WriteLock's contenders must use other paths (docs/locks.md 2.9), unless KazooNames or CountForeign
+// say otherwise. A Mutex and an RWMutex on one path do not see each other.
 //
 // # Round trips
 //

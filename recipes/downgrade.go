@@ -62,7 +62,7 @@ func (l *Lease) beginDowngrade(cancel func()) error {
 	switch r := l.more(); {
 	case over != nil:
 		return over
-	case l.kind != writer:
+	case l.claim.kind != writer:
 		return ErrNotWriter
 	case r.down != nil:
 		return ErrDowngrading
@@ -98,7 +98,7 @@ func (l *Lease) endDowngrade(err error) (released bool, _ error) {
 func (l *Lease) settled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.over() == nil && (!l.rare.both || l.kind == reader)
+	return l.over() == nil && (!l.rare.both || l.claim.kind == reader)
 }
 
 // swap repeats the transaction until its outcome is known. Its name tells the new znode from all others, so "node exists"
@@ -106,8 +106,8 @@ func (l *Lease) settled() bool {
 func (l *Lease) swap(ctx context.Context) error {
 	from := l.Node()
 	name := from[strings.LastIndexByte(from, '/')+1:]
-	digits := name[strings.LastIndex(name, writeMark)+len(writeMark):]
-	to := child(l.b.dir, []byte(l.ct.guid()+readMark+digits))
+	digits := name[len(l.ct.prefix):]
+	to := child(l.b.dir, []byte(l.ct.guid()+l.claim.of(reader).mark()+digits))
 	for p := (pace{}); ; {
 		g := l.gen.Group()
 		multi := g.Multi(client.CreateOp(to, l.b.nodeData(l.gen), client.ModeEphemeral, l.b.acl), client.DeleteOp(from, client.AnyVersion))
@@ -148,6 +148,6 @@ func (l *Lease) note(maybe bool) {
 func (l *Lease) downgraded(node string, czxid int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.node, l.kind, l.token = node, reader, Token{Zxid: czxid}
+	l.node, l.claim, l.token = node, l.claim.of(reader), Token{Zxid: czxid}
 	l.rare.both = false // the writer's went in the same transaction; a late copy of it would be refused
 }

@@ -61,10 +61,15 @@ func (l *Lease) finish(cause error) {
 		close(l.done)
 	}
 	var after map[int]func()
+	var first *Lease
 	if l.rare != nil {
 		after, l.rare.after = l.rare.after, nil
+		first = l.rare.first
 	}
 	l.mu.Unlock()
+	if first != nil {
+		first.finish(cause)
+	}
 	if pass {
 		l.b.line.pass(nil)
 	}

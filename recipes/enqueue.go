@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -15,6 +16,8 @@ func (ct *contender) enqueue(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return ct.verify()
+		case ct.claim.capacity == 0 && errors.Is(err, client.ErrNoNode):
+			return join(&PermitsError{ct.b.dir, ""}, err) // a path of ours would not have the number
 		case errors.Is(err, client.ErrConnectionLoss):
 			if err := ct.recover(ctx); err == nil {
 				return ct.verify()
@@ -52,17 +55,18 @@ func (e *sessionKindError) Unwrap() error { return e.err }
 func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []string, err error) {
 	var levels []client.CreateCall
 	if parents {
-		levels = ct.addParents()
+		levels = ct.addParents(ct.g)
 	}
 	ct.mine, ct.creating = ct.g.Create(ct.path, ct.b.nodeData(ct.gen), client.ModeEphemeralSequential, ct.b.acl), true
-	kids := ct.g.Children(ct.b.dir)
+	asked := ct.ask(ct.g)
 	if err := ct.flight(ctx); err != nil {
 		return nil, err
 	}
 	if err := ct.created(); err != nil {
+		ct.limitSet = false // if the create got no answer, what was behind it got none either
 		return nil, ct.joinParents(err, levels)
 	}
-	strays, err = ct.look(kids)
+	strays, err = ct.look(asked)
 	if errors.Is(err, client.ErrConnectionLoss) { // between the two replies
 		err = ct.list(ctx, false)
 	}
@@ -86,19 +90,20 @@ func (ct *contender) created() error {
 func (ct *contender) adopt(node string, czxid int64) {
 	ct.node, ct.czxid = node, czxid
 	ct.name = node[strings.LastIndexByte(node, '/')+1:]
-	ct.seq, _, _ = ct.kind.parse([]byte(ct.name))
+	seq, _ := strconv.ParseInt(ct.name[min(len(ct.prefix), len(ct.name)):], 10, 32) // the server has written it
+	ct.seq = int32(seq)
 }
 
 // addParents adds the creation of every level of the path. Those that exist answer so, and those that we may not create
 // answer that; both are fine as long as the path is there in the end (docs/locks.md I8).
-func (ct *contender) addParents() []client.CreateCall {
+func (ct *contender) addParents(g *client.Group) []client.CreateCall {
 	var levels []client.CreateCall
 	dir := ct.b.dir
 	for i := 1; i < len(dir); i++ {
 		if i+1 == len(dir) {
-			levels = append(levels, ct.g.Create(dir, []byte{}, ct.b.parents(), ct.b.acl))
+			levels = append(levels, g.Create(dir, []byte{}, ct.b.parents(), ct.b.acl))
 		} else if dir[i] == '/' {
-			levels = append(levels, ct.g.Create(dir[:i], []byte{}, ct.b.parents(), ct.b.acl))
+			levels = append(levels, g.Create(dir[:i], []byte{}, ct.b.parents(), ct.b.acl))
 		}
 	}
 	return levels
@@ -137,9 +142,37 @@ type errChroot struct{ chroot string }
 
 func (e errChroot) Error() string { return "the client's chroot " + e.chroot + " does not exist" }
 
-// look takes the answer to a list: who is ahead of us now.
-func (ct *contender) look(kids client.ChildrenCall) (strays []string, err error) {
-	found, strays, err := ct.scan(kids)
+// question is what has to be read of a queue.
+type question struct {
+	limit client.GetCall // only where the path's znode says how many permits there are
+	kids  client.ChildrenCall
+}
+
+// ask adds the requests that read the queue to a flight.
+//
+// The number of permits comes last: contenders that are ahead can only become fewer in the meantime, so what it says then holds
+// with what the list said. In the other order permits could be returned and the number lowered in between.
+func (ct *contender) ask(g *client.Group) (a question) {
+	a.kids = g.Children(ct.b.dir)
+	switch {
+	case ct.claim.capacity != 0:
+	case ct.limitSet:
+		a.limit = g.Get(ct.b.dir, nil)
+	default:
+		ct.limit, ct.limitSet = ct.watch(), true
+		a.limit = g.GetArmed(ct.b.dir, ct.limit)
+	}
+	return a
+}
+
+// look takes the answers: how much there is to be had, and who is ahead of us now.
+func (ct *contender) look(a question) (strays []string, err error) {
+	if ct.claim.capacity == 0 {
+		if err := ct.readLimit(a.limit); err != nil {
+			return nil, err
+		}
+	}
+	found, strays, err := ct.scan(a.kids)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +214,8 @@ func (ct *contender) recover(ctx context.Context) error {
 func (ct *contender) keepOldest(ctx context.Context, strays []string) error {
 	oldest := ct.name
 	for _, s := range strays {
-		seq, _, ok := ct.kind.parse([]byte(s))
-		best, _, _ := ct.kind.parse([]byte(oldest))
+		seq, _, ok := ct.claim.parse([]byte(s))
+		best, _, _ := ct.claim.parse([]byte(oldest))
 		if ok && older(seq, best) {
 			oldest = s
 		}

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -36,6 +37,10 @@ var (
 	// ErrUpgrade says the same of a reader that wants to be a writer: two of them would wait for each other. Release the read
 	// lock first, and look again at what was read under it.
 	ErrUpgrade = errors.New("a read lock cannot become a write lock")
+	// ErrDuplicate says that two parts of a MultiLock are of the same lock.
+	ErrDuplicate = errors.New("the same lock twice")
+	// ErrNoLeader is Election.Leader's answer when there is no candidate.
+	ErrNoLeader = errors.New("no leader")
 	// ErrNotWriter is the answer to the Downgrade of what is not a write hold.
 	ErrNotWriter = errors.New("not a write lock")
 	// ErrDowngrading is the answer to a Downgrade while another one of the same lease is under way.
@@ -47,6 +52,44 @@ var (
 	// client creates by itself, the ACLs above forbid it, or it vanished each time it had been made.
 	ErrNoParent = errors.New("path of the lock cannot be made")
 )
+
+// CapacityError says that a contender ahead in a semaphore's queue takes it for one with another number of permits, so that
+// one of the two is configured wrongly. It matches ErrCapacity.
+type CapacityError struct {
+	Node         string // of the other contender
+	Ours, Theirs int    // 0: the number that the znode of the semaphore has
+}
+
+// PermitsError says that the znode of a semaphore does not hold the number of permits, a decimal number from 1 to 1,048,576.
+// It matches ErrCapacity.
+type PermitsError struct {
+	Node string
+	Data string // what it holds
+}
+
+func (e *PermitsError) Error() string {
+	return "znode " + e.Node + " holds no number of permits: " + strconv.Quote(e.Data)
+}
+
+// Is reports whether target is ErrCapacity.
+func (e *PermitsError) Is(target error) bool { return target == ErrCapacity }
+
+// ErrCapacity is matched by every CapacityError and PermitsError.
+var ErrCapacity = errors.New("contenders disagree about the number of permits")
+
+func (e *CapacityError) Error() string {
+	return ErrCapacity.Error() + ": " + permitsText(e.Ours) + " here, " + permitsText(e.Theirs) + " for " + e.Node
+}
+
+// Is reports whether target is ErrCapacity.
+func (e *CapacityError) Is(target error) bool { return target == ErrCapacity }
+
+func permitsText(n int) string {
+	if n == 0 {
+		return "that of the znode"
+	}
+	return strconv.Itoa(n)
+}
 
 // Why a lease ended: what context.Cause returns for its context matches one of these with errors.Is.
 var (

@@ -9,7 +9,7 @@ import (
 
 // lineUp is acquire for a lock object whose goroutines line up: at the turn the znode of the holder before is taken over, or
 // a new one is made.
-func (b *base) lineUp(ctx context.Context, k kind, try bool) (*Lease, error) {
+func (b *base) lineUp(ctx context.Context, want claim, try bool) (*Lease, error) {
 	ct, err := b.line.enter(ctx, try)
 	if err != nil {
 		return nil, err
@@ -20,11 +20,11 @@ func (b *base) lineUp(ctx context.Context, k kind, try bool) (*Lease, error) {
 			return l, nil
 		}
 	}
-	next := b.contender(k, try)
+	var gaveUp []*client.Cleanup
 	if ct != nil {
-		next.gaveUp = ct.gaveUp
+		gaveUp = ct.gaveUp
 	}
-	l, err := next.acquire(ctx)
+	l, err := b.contend(ctx, want, try, gaveUp)
 	if err != nil {
 		b.line.pass(nil)
 		return nil, err

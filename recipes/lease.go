@@ -30,7 +30,7 @@ type Lease struct {
 	cleanup client.Cleanup
 
 	mu        sync.Mutex // guards what follows; never held while calling anything but the client's clock and the line
-	kind      kind       // changed by Downgrade, as are node and token
+	claim     claim      // changed by Downgrade, as are node and token
 	node      string     // the lock's znode, as the client names it
 	token     Token
 	state     State
@@ -53,6 +53,7 @@ type rare struct {
 	ctx     *leaseContext   // what Context returns
 	limit   *time.Timer     // with the option MaxHold
 	levels  *levels         // of a Reentrant
+	first   *Lease          // of a MultiLease: ends when this one does
 	refused bool            // the deletion was, and Release has said so
 	retry   *client.Cleanup // the newest deletion after that
 	revoked bool            // the holder was told that somebody asks for the lock
@@ -101,7 +102,7 @@ func (l *Lease) Shared() bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.kind == reader
+	return l.claim.shares()
 }
 
 // Guard returns the operation that makes a multi fail unless this hold still stands: with "no node" when its znode is gone,

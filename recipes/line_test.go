@@ -201,7 +201,7 @@ func TestLineIsBusy(t *testing.T) {
 		if _, err := ln.enter(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
-		l := must(m.b.contender(exclusive, false).acquire(t.Context()))
+		l := must(m.b.contender(one(exclusive), false).acquire(t.Context()))
 		w := queueUp(t.Context(), m, 1)[0]
 		l.finish(ErrNodeGone)
 		l.takeTurn()

@@ -37,13 +37,13 @@ func (m *Mutex) Path() string { return m.base().path() }
 // hold of this mutex, as a lease's context does, would wait for itself: the error then matches ErrNested, at once. Other reasons
 // are ErrUnreadable, ErrSequenceEnd, ErrNoParent, ErrReadOnly, and those of the client.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
-	return m.base().acquire(ctx, "lock", exclusive, false)
+	return m.base().acquire(ctx, "lock", one(exclusive), false)
 }
 
 // TryLock acquires the mutex if nobody is ahead, and otherwise returns an error that matches ErrNotAcquired, leaving
 // nothing behind. It waits for the ensemble's answer, but for no other contender.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
-	return m.base().acquire(ctx, "trylock", exclusive, true)
+	return m.base().acquire(ctx, "trylock", one(exclusive), true)
 }
 
 // LocalWaiters returns how many goroutines wait for the lock in memory, behind the one of this object that has or wants it:
@@ -52,5 +52,5 @@ func (m *Mutex) LocalWaiters() int { return m.base().localWaiters() }
 
 // Participants returns who holds the mutex and who waits for it, in the order of the queue.
 func (m *Mutex) Participants(ctx context.Context) ([]Participant, error) {
-	return m.base().participants(ctx, exclusive)
+	return m.base().participants(ctx, one(exclusive))
 }

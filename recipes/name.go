@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"strconv"
 )
 
 // A lock's znode is _c_<uuid>-<mark><sequence number>, as Curator's StandardLockInternalsDriver, InterProcessReadWriteLock and
@@ -15,6 +16,10 @@ const (
 	lockMark  = "lock-"
 	readMark  = "__READ__"
 	writeMark = "__WRIT__"
+	leaseMark = "lease-"
+	kazooMark = "__lock__"
+	kazooRead = "__rlock__"
+	latchMark = "latch-"
 )
 
 // kind is what a contender wants.
@@ -24,38 +29,145 @@ const (
 	exclusive kind = iota // a mutex
 	writer
 	reader
+	permit // of a semaphore
+	lease  // of a semaphore as Curator has it
+	latch  // of an election as Curator has it
 )
 
+// claim is what a contender wants, as the name of its znode says.
+type claim struct {
+	kind     kind
+	weight   int // permits that it takes; 1 but for a semaphore
+	capacity int // permits that there are; 1 but for a semaphore, and 0 when the path's znode says how many
+	layout   layout
+	foreign  bool // names of other layouts count as well
+}
+
+// layout is whose names the znodes of a mutex or read-write lock have.
+type layout uint8
+
+const (
+	curatorLayout layout = iota
+	goZKLayout           // as Curator's, with another form of the UUID; of mutexes only
+	kazooLayout
+)
+
+// one is the claim of a contender for a lock that is not a semaphore.
+func one(k kind) claim { return claim{kind: k, weight: 1, capacity: 1} }
+
+// of returns the claim of another kind that may stand in the same queue as c.
+func (c claim) of(k kind) claim { c.kind = k; return c }
+
 // mark is what the name has before its number.
-func (k kind) mark() string {
-	switch k {
+func (c claim) mark() string {
+	switch {
+	case c.layout == kazooLayout && c.kind == reader:
+		return kazooRead
+	case c.layout == kazooLayout:
+		return kazooMark
+	}
+	switch c.kind {
 	case writer:
 		return writeMark
 	case reader:
 		return readMark
+	case permit:
+		return "n" + strconv.Itoa(c.capacity) + "-w" + strconv.Itoa(c.weight) + "-"
+	case lease:
+		return leaseMark
+	case latch:
+		return latchMark
 	}
 	return lockMark
 }
 
-// parse reads the name of a contender for the same lock as k's: its number, and what it wants. Of a read-write lock's name
+// parse reads the name of a contender for the same lock as c's: its number, and what it wants. Of a read-write lock's name
 // what follows the last marker counts, the read marker before the other (Curator's getSortingSequence).
-func (k kind) parse(name []byte) (seq int32, other kind, ok bool) {
-	if k == exclusive {
-		seq, ok = parseSequence(name, lockMark)
-		return seq, exclusive, ok
+func (c claim) parse(name []byte) (seq int32, other claim, ok bool) {
+	switch c.kind {
+	case reader, writer:
+		if seq, ok = parseSequence(name, c.of(reader).mark()); ok {
+			return seq, c.of(reader), true
+		}
+		seq, ok = parseSequence(name, c.of(writer).mark())
+		return seq, c.of(writer), ok
+	case permit:
+		return parsePermit(name)
+	case lease: // Curator counts every child
+		seq, _ = parseSequence(name, leaseMark)
+		return seq, c, true
 	}
-	if seq, ok = parseSequence(name, readMark); ok {
-		return seq, reader, true
+	if seq, ok = parseSequence(name, c.mark()); !ok && c.foreign {
+		seq, ok = parseForeign(name)
 	}
-	seq, ok = parseSequence(name, writeMark)
-	return seq, writer, ok
+	return seq, c, ok
 }
 
-// waitsFor says whether a contender that wants k waits for one ahead of it that wants other.
-func (k kind) waitsFor(other kind) bool { return k != reader || other != reader }
+// parseForeign reads the names of mutexes of other clients: Curator's, those of kazoo's Lock, ReadLock and WriteLock, and of
+// ZooKeeper's own WriteLock, x-<session>-<number>.
+func parseForeign(name []byte) (seq int32, ok bool) {
+	for _, mark := range [...]string{lockMark, kazooMark, kazooRead} {
+		if seq, ok = parseSequence(name, mark); ok {
+			return seq, true
+		}
+	}
+	if i := bytes.LastIndexByte(name, '-'); i > len("x-") && bytes.HasPrefix(name, []byte("x-")) {
+		if name[i-1] == '-' { // of a number below zero
+			i--
+		}
+		return parseNumber(name[i+1:])
+	}
+	return 0, false
+}
 
-// appendGUID appends a random UUID in its usual form. It has to be unique, not secret.
-func appendGUID(dst []byte) []byte {
+// parsePermit reads the name of a semaphore's contender, which ends in n<capacity>-w<weight>-<number>.
+func parsePermit(name []byte) (seq int32, c claim, ok bool) {
+	i := bytes.LastIndex(name, []byte("-w"))
+	j := bytes.LastIndex(name[:max(i, 0)], []byte("-n"))
+	if j < 0 {
+		return 0, claim{}, false
+	}
+	weight, _, cut := bytes.Cut(name[i+len("-w"):], []byte{'-'})
+	w, okW := parsePermits(weight)
+	n, okN := parsePermits(name[j+len("-n") : i])
+	seq, ok = parseSequence(name, string(name[i:i+len("-w")+len(weight)])+"-")
+	return seq, claim{kind: permit, weight: w, capacity: n}, ok && cut && okW && okN && w > 0
+}
+
+// maxPermits bounds the capacity of a semaphore.
+const maxPermits = 1 << 20
+
+// parsePermits reads a number of permits.
+func parsePermits(digits []byte) (n int, ok bool) {
+	for _, d := range digits {
+		if n = 10*n + int(d-'0'); d < '0' || d > '9' || n > maxPermits {
+			return 0, false
+		}
+	}
+	return n, len(digits) > 0
+}
+
+// waitsFor says whether a contender that claims c waits for one ahead of it that claims other.
+func (c claim) waitsFor(other claim) bool { return c.kind != reader || other.kind != reader }
+
+// shares says whether others may hold the lock at the same time.
+func (c claim) shares() bool {
+	return c.kind == reader || c.kind == permit && c.capacity != 1 || c.kind == lease
+}
+
+// appendPrefix appends what makes the name of a znode unique: a random UUID, as the layout writes it.
+func (c claim) appendPrefix(dst []byte) []byte {
+	switch c.layout {
+	case kazooLayout:
+		return appendGUID(dst, false)
+	case goZKLayout:
+		return append(appendGUID(append(dst, guidStart...), false), '-')
+	}
+	return append(appendGUID(append(dst, guidStart...), true), '-')
+}
+
+// appendGUID appends a random UUID, in its usual form or without dashes. It has to be unique, not secret.
+func appendGUID(dst []byte, dashes bool) []byte {
 	var raw [16]byte
 	for i := range 2 {
 		v := rand.Uint64()
@@ -65,7 +177,7 @@ func appendGUID(dst []byte) []byte {
 	}
 	for i, cut := range [...]int{4, 6, 8, 10, 16} {
 		from := [...]int{0, 4, 6, 8, 10}[i]
-		if i > 0 {
+		if i > 0 && dashes {
 			dst = append(dst, '-')
 		}
 		dst = hex.AppendEncode(dst, raw[from:cut])
@@ -80,7 +192,11 @@ func parseSequence(name []byte, mark string) (seq int32, ok bool) {
 	if i < 0 {
 		return 0, false
 	}
-	digits := name[i+len(mark):]
+	return parseNumber(name[i+len(mark):])
+}
+
+// parseNumber reads the digits of a sequence number.
+func parseNumber(digits []byte) (seq int32, ok bool) {
 	negative := len(digits) > 0 && digits[0] == '-'
 	if negative {
 		digits = digits[1:]

@@ -10,7 +10,7 @@ func TestNames(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	seen := map[string]bool{}
 	for range 100 {
-		g := string(appendGUID(nil))
+		g := string(appendGUID(nil, true))
 		if !form.MatchString(g) || len(g) != guidLen || seen[g] {
 			t.Fatal(g)
 		}

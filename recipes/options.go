@@ -33,13 +33,28 @@ type settings struct {
 	grants  int           // holders that one znode may serve; 0: one, without hand-over
 	handFor time.Duration // how long it may
 	guarded bool
+
+	curator bool // the layout of Curator's semaphores
+	latch   bool // the names of Curator's LeaderLatch
+	layout  layout
+	foreign bool
 }
 
 // check finds options that do not go together, or not with the recipe.
 func (s *settings) check(k kind) error {
 	switch {
 	case s.local && k != exclusive:
-		return errors.New("LocalQueue and HandOver are not for read-write locks, whose readers share")
+		return errors.New("LocalQueue and HandOver are for mutexes, not for read-write locks and semaphores, whose holders share")
+	case s.layout != curatorLayout && (s.curator || s.latch || k == permit || k == latch):
+		return errors.New("names of other clients are for mutexes and read-write locks")
+	case s.layout == goZKLayout && k != exclusive, s.foreign && k != exclusive:
+		return errors.New("GoZookeeperNames and CountForeign are for mutexes")
+	case s.latch && k != latch:
+		return errors.New("LatchNames is for elections")
+	case s.curator && s.foreign:
+		return errors.New("CountForeign with CuratorSemaphore, which counts everything")
+	case s.curator && k != exclusive && k != permit:
+		return errors.New("CuratorSemaphore is for semaphores and mutexes")
 	case s.guarded && s.grants == 0:
 		return errors.New("GuardedHandover without HandOver")
 	case s.revocable && s.ownData:
@@ -166,4 +181,35 @@ func HandOver(grants int, d time.Duration) Option {
 // server once the znode has been handed over. Any other write to the znode, such as Revoke's, makes it fail as well.
 func GuardedHandover() Option {
 	return option(func(s *settings) error { s.guarded = true; return nil })
+}
+
+// CuratorSemaphore uses the znodes of Curator's semaphores: of InterProcessSemaphoreV2 for a Semaphore, and of its one-permit form,
+// InterProcessSemaphoreMutex, for a Mutex or Reentrant. Below the path there are a mutex, locks, which whoever wants a permit
+// holds until it is decided, and the permits, leases. An acquire takes two flights and has no place in a queue but that of the
+// mutex; TryLock and TryAcquire fail as well when somebody else is just deciding. It does not exclude a Mutex without the option
+// on the same path, as Curator's do not exclude each other.
+func CuratorSemaphore() Option {
+	return option(func(s *settings) error { s.curator = true; return nil })
+}
+
+// LatchNames gives the candidates of an Election the names of Curator's LeaderLatch, so that both take part in one election; by
+// default they have those of its LeaderSelector and InterProcessMutex.
+func LatchNames() Option { return option(func(s *settings) error { s.latch = true; return nil }) }
+
+// KazooNames gives the znodes the names of kazoo's Lock, and those of an RWMutex the names of its WriteLock and ReadLock: with
+// these, and with nobody else's, they then exclude each other. It includes PersistentParents.
+func KazooNames() Option {
+	return option(func(s *settings) error { s.layout, s.plain = kazooLayout, true; return nil })
+}
+
+// GoZookeeperNames gives a mutex's znodes the names of go-zookeeper's Lock, which differ from Curator's in the form of the UUID
+// alone: either excludes both.
+func GoZookeeperNames() Option {
+	return option(func(s *settings) error { s.layout = goZKLayout; return nil })
+}
+
+// CountForeign makes a mutex wait for the znodes of other clients' locks on its path as well: Curator's, go-zookeeper's, kazoo's
+// and those of ZooKeeper's own WriteLock. Whether these wait for ours is theirs to decide; docs/locks.md 2.9 says who does.
+func CountForeign() Option {
+	return option(func(s *settings) error { s.foreign = true; return nil })
 }

@@ -53,7 +53,7 @@ func (b *base) enterAs(ctx context.Context, op string, o *Owner, try bool) (*Ree
 	if e := ol.enter(b); e != nil { // acquired while we waited
 		return e, nil
 	}
-	l, err := b.acquire(ctx, op, exclusive, try)
+	l, err := b.acquire(ctx, op, one(exclusive), try)
 	if err != nil {
 		return nil, err
 	}

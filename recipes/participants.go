@@ -16,12 +16,13 @@ type Participant struct {
 	Session int64     // id of the session that it belongs to
 	Token   Token     // what its lease has, or will have, but for local hand-overs
 	Created time.Time // when it lined up, by the leader's clock, in milliseconds
-	Shared  bool      // it wants a read lock
+	Shared  bool      // it wants a read lock, or permits of which there are several
+	Permits int       // that it has or wants of a semaphore; 1 of any other lock
 	Holds   bool      // nobody whom it would wait for is ahead of it
 	Err     error     // why its znode could not be read, usually client.ErrNoAuth: then Data, Session, Token and Created are zero
 
-	seq  int32
-	kind kind
+	seq   int32
+	claim claim
 }
 
 // participantBatch is how many znodes are read in one flight.
@@ -29,11 +30,11 @@ const participantBatch = 100
 
 // participants reads the queue: the list of a server that has caught up with the leader, then each znode. Whoever has left in
 // the meantime is left out, so this is not one state of the queue if it moves.
-func (b *base) participants(ctx context.Context, k kind) ([]Participant, error) {
+func (b *base) participants(ctx context.Context, want claim) ([]Participant, error) {
 	if err := b.usable(ctx, "participants"); err != nil {
 		return nil, err
 	}
-	ps, err := b.queue(ctx, k)
+	ps, err := b.queue(ctx, want)
 	for i := 0; i < len(ps) && err == nil; i += participantBatch {
 		err = b.read(ctx, ps[i:min(i+participantBatch, len(ps))])
 	}
@@ -42,17 +43,35 @@ func (b *base) participants(ctx context.Context, k kind) ([]Participant, error) 
 	}
 	ps = slices.DeleteFunc(ps, func(p Participant) bool { return errors.Is(p.Err, client.ErrNoNode) })
 	for i := range ps {
-		ps[i].Holds = !slices.ContainsFunc(ps[:i], func(o Participant) bool {
-			return older(o.seq, ps[i].seq) && ps[i].kind.waitsFor(o.kind)
-		})
+		ps[i].Holds = ps[i].holds(ps[:i])
 	}
 	return ps, nil
 }
 
+// holds says whether those before p in the queue leave room for it. Where the znode of the semaphore says how many permits
+// there are, that has been put into the claims.
+func (p *Participant) holds(before []Participant) bool {
+	weight := p.claim.weight
+	for i := range before {
+		if o := &before[i]; older(o.seq, p.seq) && p.claim.waitsFor(o.claim) {
+			weight += o.claim.weight
+		}
+	}
+	return weight <= p.claim.capacity
+}
+
 // queue lists the znodes of the contenders, in order.
-func (b *base) queue(ctx context.Context, k kind) ([]Participant, error) {
+func (b *base) queue(ctx context.Context, want claim) ([]Participant, error) {
+	want.layout, want.foreign = b.layout, b.foreign
+	if b.gate != nil {
+		want.kind = lease
+	}
 	g := b.c.Group()
 	sync, kids := g.Sync(b.dir), g.Children(b.dir)
+	var limit client.GetCall
+	if want.capacity == 0 {
+		limit = g.Get(b.dir, nil)
+	}
 	_ = g.Do(ctx) // each of the two has its own error
 	if err := sync.Err(); err != nil && !errors.Is(err, client.ErrNoNode) {
 		return nil, err
@@ -63,10 +82,19 @@ func (b *base) queue(ctx context.Context, k kind) ([]Participant, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	capacity := want.capacity
+	if capacity == 0 {
+		data, _, _ := limit.Data() // without a number nobody holds anything
+		capacity, _ = parsePermits(data)
+	}
 	var ps []Participant
 	for name, ok := sc.Next(); ok; name, ok = sc.Next() {
-		if seq, kind, ok := k.parse(name); ok {
-			ps = append(ps, Participant{Node: child(b.dir, name), Shared: kind == reader, seq: seq, kind: kind})
+		if seq, c, ok := want.parse(name); ok {
+			p := Participant{Node: child(b.dir, name), Shared: c.shares(), Permits: c.weight, seq: seq, claim: c}
+			if c.capacity == 0 {
+				p.claim.capacity = capacity
+			}
+			ps = append(ps, p)
 		}
 	}
 	slices.SortFunc(ps, func(p, q Participant) int {
@@ -76,7 +104,7 @@ func (b *base) queue(ctx context.Context, k kind) ([]Participant, error) {
 		case older(q.seq, p.seq):
 			return 1
 		}
-		return int(p.kind) - int(q.kind) // a writer that is being turned into a reader by Curator
+		return int(p.claim.kind) - int(q.claim.kind) // a writer that is being turned into a reader by Curator
 	})
 	return ps, sc.Err()
 }
@@ -95,8 +123,7 @@ func (b *base) read(ctx context.Context, ps []Participant) error {
 		var e *client.Error
 		switch {
 		case err == nil:
-			p.Data, p.Session, p.Token = data, stat.EphemeralOwner, Token{Zxid: stat.Czxid}
-			p.Created = time.UnixMilli(stat.Ctime)
+			p.fill(data, stat)
 		case errors.As(err, &e) && e.Outcome == client.OutcomeRejected:
 			p.Err = err
 		default:
@@ -104,4 +131,10 @@ func (b *base) read(ctx context.Context, ps []Participant) error {
 		}
 	}
 	return nil
+}
+
+// fill puts in what the znode says.
+func (p *Participant) fill(data []byte, stat client.Stat) {
+	p.Data, p.Session, p.Token = data, stat.EphemeralOwner, Token{Zxid: stat.Czxid}
+	p.Created = time.UnixMilli(stat.Ctime)
 }

@@ -66,7 +66,7 @@ func (r *Reentrant) LocalWaiters() int { return r.base().localWaiters() }
 
 // Participants returns who holds the lock and who waits for it, in the order of the queue.
 func (r *Reentrant) Participants(ctx context.Context) ([]Participant, error) {
-	return r.base().participants(ctx, exclusive)
+	return r.base().participants(ctx, one(exclusive))
 }
 
 // enter is Lock and TryLock.
@@ -77,7 +77,7 @@ func (b *base) enter(ctx context.Context, op string, try bool) (context.Context,
 	if l := b.carried(ctx); l != nil && l.reenter() {
 		return ctx, &Reentry{l: l}, nil
 	}
-	l, err := b.acquire(ctx, op, exclusive, try)
+	l, err := b.acquire(ctx, op, one(exclusive), try)
 	if err != nil {
 		return ctx, nil, err
 	}

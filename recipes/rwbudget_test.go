@@ -137,8 +137,8 @@ func TestRWReaderBehindWriters(t *testing.T) { // docs/locks.md A8: at most even
 func byNumber(srv *zktest.Server) []string {
 	kids := srv.Children("/lock")
 	slices.SortFunc(kids, func(a, b string) int {
-		x, _, _ := writer.parse([]byte(a))
-		y, _, _ := writer.parse([]byte(b))
+		x, _, _ := one(writer).parse([]byte(a))
+		y, _, _ := one(writer).parse([]byte(b))
 		return int(x) - int(y)
 	})
 	for i := range kids {

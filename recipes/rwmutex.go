@@ -36,25 +36,25 @@ func (rw *RWMutex) Path() string { return rw.base().path() }
 
 // Lock waits until the lock is acquired for writing or ctx ends, as Mutex.Lock does.
 func (rw *RWMutex) Lock(ctx context.Context) (*Lease, error) {
-	return rw.base().acquire(ctx, "lock", writer, false)
+	return rw.base().acquire(ctx, "lock", one(writer), false)
 }
 
 // TryLock acquires the lock for writing if nobody is ahead, as Mutex.TryLock does.
 func (rw *RWMutex) TryLock(ctx context.Context) (*Lease, error) {
-	return rw.base().acquire(ctx, "trylock", writer, true)
+	return rw.base().acquire(ctx, "trylock", one(writer), true)
 }
 
 // RLock waits until the lock is acquired for reading, which is when no writer is ahead, or ctx ends.
 func (rw *RWMutex) RLock(ctx context.Context) (*Lease, error) {
-	return rw.base().acquire(ctx, "rlock", reader, false)
+	return rw.base().acquire(ctx, "rlock", one(reader), false)
 }
 
 // TryRLock acquires the lock for reading if no writer is ahead, whether it holds the lock or waits.
 func (rw *RWMutex) TryRLock(ctx context.Context) (*Lease, error) {
-	return rw.base().acquire(ctx, "tryrlock", reader, true)
+	return rw.base().acquire(ctx, "tryrlock", one(reader), true)
 }
 
 // Participants returns the readers and writers that hold the lock or wait for it, in the order of the queue.
 func (rw *RWMutex) Participants(ctx context.Context) ([]Participant, error) {
-	return rw.base().participants(ctx, writer)
+	return rw.base().participants(ctx, one(writer))
 }

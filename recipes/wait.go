@@ -41,11 +41,11 @@ func (ct *contender) drain() {
 
 // woken says whether the state of the watches asks for a decision.
 func (ct *contender) woken() bool {
-	if ct.ownGone || !ct.ownSet && !ct.b.noOwn {
+	if ct.ownGone || !ct.ownSet && !ct.b.noOwn || !ct.limitSet && ct.claim.capacity == 0 {
 		return true
 	}
 	for i := range ct.ahead {
-		if r := &ct.ahead[i]; !r.none() && !r.set {
+		if r := &ct.ahead[i]; !r.set {
 			return true
 		}
 	}
@@ -56,8 +56,6 @@ func (ct *contender) woken() bool {
 // like the event of its end (rule 1).
 func (ct *contender) arm(ctx context.Context) error {
 	var own client.GetCall
-	var calls [len(ct.ahead)]client.GetCall
-	var asked [len(ct.ahead)]bool
 	armOwn := !ct.ownSet && !ct.b.noOwn
 	any := armOwn
 	if armOwn {
@@ -65,9 +63,9 @@ func (ct *contender) arm(ctx context.Context) error {
 		own = ct.g.GetArmed(ct.node, ct.own)
 	}
 	for i := range ct.ahead {
-		if r := &ct.ahead[i]; !r.none() && !r.set && !r.gone {
-			r.watch, r.set, asked[i], any = ct.watch(), true, true, true
-			calls[i] = ct.g.GetArmed(r.path, r.watch)
+		if r := &ct.ahead[i]; !r.set && !r.gone {
+			r.watch, r.set, any = ct.watch(), true, true
+			r.call, r.asked = ct.g.GetArmed(r.path, r.watch), true
 		}
 	}
 	if !any {
@@ -86,20 +84,22 @@ func (ct *contender) arm(ctx context.Context) error {
 			return ct.lostArm(ctx, err)
 		}
 	}
-	for i := range asked {
-		if asked[i] {
-			if err := ct.armed(&ct.ahead[i], calls[i]); err != nil {
-				return ct.lostArm(ctx, err)
-			}
+	for i := range ct.ahead {
+		if err := ct.ahead[i].armed(ct.gen); err != nil {
+			return ct.lostArm(ctx, err)
 		}
 	}
 	ct.drain()
 	return nil
 }
 
-// armed takes the answer to the request that watches r.
-func (ct *contender) armed(r *rival, call client.GetCall) error {
-	switch err := call.Err(); {
+// armed takes the answer to the request that watches r, if there was one.
+func (r *rival) armed(gen client.Generation) error {
+	if !r.asked {
+		return nil
+	}
+	r.asked = false
+	switch err := r.call.Err(); {
 	case errors.Is(err, client.ErrNoNode):
 		r.gone, r.set = true, false
 	case errors.Is(err, client.ErrNoAuth):
@@ -107,7 +107,7 @@ func (ct *contender) armed(r *rival, call client.GetCall) error {
 	case err != nil:
 		return err
 	default:
-		r.foreign = call.Owner() != ct.gen.SessionID()
+		r.foreign = r.call.Owner() != gen.SessionID()
 	}
 	return nil
 }
@@ -140,11 +140,11 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 		if proof {
 			ct.g.Sync(ct.b.dir)
 		}
-		kids := ct.g.Children(ct.b.dir)
+		asked := ct.ask(ct.g)
 		if err := ct.flight(ctx); err != nil {
 			return err
 		}
-		strays, err := ct.look(kids)
+		strays, err := ct.look(asked)
 		switch {
 		case errors.Is(err, client.ErrConnectionLoss):
 			ct.listed = false
@@ -171,14 +171,12 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 // leave removes everything of a failed attempt, and returns err, joined with ErrCleanupPending if that was not confirmed
 // in time. What has not been written is taken back; a create in flight is waited for, within the grace, since only its
 // reply tells the name of the znode.
-func (ct *contender) leave(ctx context.Context, err error) error {
+func (ct *contender) leave(grace context.Context, err error) error {
 	ct.forget()
 	ct.settle()
 	if ct.fly {
 		ct.g.Withdraw(err)
 	}
-	grace, cancel := graceful(ctx)
-	defer cancel()
 	for ct.fly {
 		it, late := ct.q.Next(grace)
 		if late != nil {

@@ -15,6 +15,7 @@ type Belief struct {
 	Path   string
 	Hold   int
 	Shared bool
+	Weight int // permits of a semaphore, which belong to it; 0 means one
 	Start  Stamp
 	End    Stamp // 0: not over
 
@@ -24,7 +25,12 @@ type Belief struct {
 
 // Believe begins a belief, now.
 func (h *History) Believe(client int, path string, hold int, shared bool) *Belief {
-	b := &Belief{h: h, Client: client, Path: path, Hold: hold, Shared: shared, Start: h.Now()}
+	return h.BelieveIn(&Belief{Client: client, Path: path, Hold: hold, Shared: shared})
+}
+
+// BelieveIn begins b, now.
+func (h *History) BelieveIn(b *Belief) *Belief {
+	b.h, b.Start = h, h.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.beliefs = append(h.beliefs, b)
@@ -89,8 +95,8 @@ func (h *History) checkBeliefs() []Violation {
 			bad = append(bad, Violation{Late, b.Path, fmt.Sprintf("client %d believes in hold %d for %v after its end", b.Client, b.Hold,
 				(b.End - b.gone).Time())})
 		}
-		if h.Permits > 1 {
-			bad = append(bad, h.crowd(all, b)...)
+		if limit := h.most(b.Path); limit > 0 {
+			bad = append(bad, crowd(all, b, limit)...)
 			continue
 		}
 		for _, o := range all[:i] {
@@ -106,16 +112,33 @@ func (h *History) checkBeliefs() []Violation {
 	return bad
 }
 
-// crowd returns a violation if more believe at the beginning of b than there are permits.
-func (h *History) crowd(all []Belief, b Belief) []Violation {
+// most returns the largest number of permits that a path ever had; 0 if it is no semaphore's. A lower number takes nothing from those
+// who hold, so only the largest bounds beliefs at any moment; SemaphoreModel has the others.
+func (h *History) most(path string) int {
+	n, ok := h.Permits[path]
+	if !ok {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, op := range h.ops {
+		if op.Path == path && op.Kind == Resize {
+			n = max(n, op.Weight)
+		}
+	}
+	return n
+}
+
+// crowd returns a violation if those who believe at the beginning of b have more permits than the limit.
+func crowd(all []Belief, b Belief, limit int) []Violation {
 	n := 0
 	for _, o := range all {
 		if o.Path == b.Path && o.Start <= b.Start && b.Start < o.End {
-			n++
+			n += max(o.Weight, 1)
 		}
 	}
-	if n <= h.Permits {
+	if n <= limit {
 		return nil
 	}
-	return []Violation{{Overlap, b.Path, fmt.Sprintf("%d believe at %v", n, b.Start.Time())}}
+	return []Violation{{Overlap, b.Path, fmt.Sprintf("%d permits of %d are believed in at %v", n, limit, b.Start.Time())}}
 }

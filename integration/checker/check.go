@@ -45,6 +45,10 @@ func (h *History) Check(model porcupine.Model, pictures string) ([]Violation, er
 	parts := h.compile()
 	h.mu.Unlock()
 	for _, p := range parts {
+		model := model
+		if n, ok := h.Permits[p.path]; ok {
+			model = SemaphoreModel(n)
+		}
 		result, info := porcupine.CheckOperationsVerbose(model, p.ops, checkTime)
 		switch result {
 		case porcupine.Ok:

@@ -46,7 +46,7 @@ var controls = []control{
 func (c control) setup() setup {
 	s := setup{make: reference(c.wrong, max(c.permits, 1)), kinds: []kind{mutexes}, model: LockModel(), counter: c.counter, permits: c.permits, lengthy: c.lengthy}
 	if c.permits > 1 {
-		s.model = SemaphoreModel(c.permits)
+		s.kinds = []kind{semaphores}
 	}
 	for _, f := range usual {
 		if slices.Contains(c.often, f.name) {

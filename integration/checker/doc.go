@@ -14,8 +14,9 @@
 //
 // # Models
 //
-// LockModel covers the mutex, the re-entrant mutex and the read-write lock, SemaphoreModel the semaphore, ZnodeModel the
-// client itself. A call of Lock that was not granted has no state of its own: its znode may be the first of the queue for a
+// LockModel covers the mutex, the re-entrant mutex, the election and the read-write lock, SemaphoreModel the semaphore with holds of
+// several permits and a number of them that changes, ZnodeModel the client itself. Several locks taken as one are, on each of their paths,
+// an operation from the same Call to the same Return; that they begin together is not required. A call of Lock that was not granted has no state of its own: its znode may be the first of the queue for a
 // time, until it is cleaned up, and that no client is told. So the checker only requires that nobody holds the lock when
 // Holders finds such a znode in front, and the driver that in the end none is left. Tokens must rise with the grants, so the
 // models also say that whoever came first is served first.

@@ -179,13 +179,14 @@ func (m *sim) remove(p, i int) bool {
 	return err == nil
 }
 
-// wipe deletes a queue with its parent, so that the numbers begin anew.
+// wipe deletes a queue with its parent, so that the numbers begin anew; but not a parent that says how many permits there are, without
+// which nobody can get any.
 func (m *sim) wipe(p int) bool {
 	some := false
 	for m.remove(p, 0) {
 		some = true
 	}
-	return m.srv.Delete(m.paths[p]) == nil || some
+	return m.sites[p].kind != numbered && m.srv.Delete(m.paths[p]) == nil || some
 }
 
 // describe returns the number of faults and a table of them.

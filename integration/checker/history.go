@@ -51,6 +51,7 @@ const (
 	Lost                      // the ensemble has removed the hold's znode: its session ended, or an operator deleted it
 	Use                       // of a resource that refuses tokens lower than the highest it has seen
 	Holders                   // who holds the lock according to the queue on the leader
+	Resize                    // of a semaphore: another number of permits from now on
 )
 
 // Result is what an operation returned.
@@ -87,7 +88,8 @@ type Op struct {
 	Client int    // who called, from 0
 	Path   string // of the lock
 	Kind   Kind
-	Hold   int    // number of the hold, from History.NewHold; not of Lost and Holders
+	Hold   int    // number of the hold, from History.NewHold; not of Lost, Holders and Resize
+	Weight int    // of semaphores. Lock: how many permits it takes, 0 means one; Resize: how many there are
 	Shared bool   // Lock: for reading
 	All    bool   // Unlock: of all levels
 	Nodes  []Node // Lost: the znode; Holders: the znodes in front
@@ -110,8 +112,9 @@ type Note struct {
 // History records a run. It may be used by several goroutines at once.
 type History struct {
 	*Clock
-	// Permits is how many may hold a lock at once, of a semaphore; 0 means one. It is set before anything is recorded.
-	Permits int
+	// Permits says of which paths the locks are semaphores, and how many permits they have at first. It is set before anything is
+	// recorded. Check uses SemaphoreModel for these paths, whatever its model is.
+	Permits map[string]int
 	// Margin is how much of an overlap of beliefs is not counted: none in virtual time; in real time what passes between the end of
 	// a hold and the moment when the goroutine that waits for it runs.
 	Margin time.Duration
@@ -128,7 +131,7 @@ type History struct {
 
 // NewHistory returns an empty history with a clock that begins now.
 func NewHistory() *History {
-	return &History{Clock: NewClock(), nodes: make(map[string][]binding), went: make(map[Node]Stamp)}
+	return &History{Clock: NewClock(), Permits: make(map[string]int), nodes: make(map[string][]binding), went: make(map[Node]Stamp)}
 }
 
 // NewHold returns the number of a new hold, for the call of Lock that tries to get it.

@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +12,17 @@ import (
 )
 
 // how is the way in which a lock is asked for.
-type how struct{ try, shared bool }
+type how struct {
+	try, shared bool
+	weight      int // permits of a semaphore; 0 of other locks
+}
+
+// site is one path with what all its locks have in common.
+type site struct {
+	path    string
+	kind    kind
+	permits int // of a semaphore; 0 of other locks
+}
 
 // lock is a lock of any kind, as the driver uses it.
 type lock interface {
@@ -43,6 +54,12 @@ type downgrader interface {
 	downgrade(ctx context.Context) (Result, error)
 }
 
+// resizer is a lock whose number of permits can be changed.
+type resizer interface {
+	lock
+	resize(ctx context.Context, n int) (Result, error)
+}
+
 // kind is which locks are on one path.
 type kind int
 
@@ -50,10 +67,17 @@ const (
 	mutexes    kind = iota // exclusive ones
 	reentrants             // exclusive, of one client after the other re-entrant
 	readWrite
+	semaphores // with permits that all agree on
+	numbered   // semaphores whose znode says how many permits there are
+	elections  // of one client after the other an election, else mutexes, which have the same names
+	latches    // elections with the names of Curator's LeaderLatch
 )
 
+var kinds = map[kind]string{mutexes: "mutexes", reentrants: "re-entrant mutexes", readWrite: "read-write locks", semaphores: "semaphores",
+	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names"}
+
 // maker makes the lock of one client on one path.
-type maker func(c *client.Client, path string, k kind, rng *rand.Rand) lock
+type maker func(c *client.Client, s site, rng *rand.Rand) lock
 
 // contender is a znode in the queue of a lock.
 type contender struct {
@@ -64,15 +88,22 @@ type contender struct {
 
 const (
 	lockMark  = "-lock-"
+	latchMark = "-latch-"
 	readMark  = "__READ__"
 	writeMark = "__WRIT__"
 )
+
+// permitMark is what the name of a semaphore's znode has before its number: how many permits there are, and how many it takes.
+var permitMark = regexp.MustCompile(`-n[0-9]+-w[0-9]+-`)
 
 // contenders returns those among the children of a lock's znode, in the order of the queue.
 func contenders(names []string) []contender {
 	var out []contender
 	for _, name := range names {
-		for _, mark := range []string{lockMark, readMark, writeMark} {
+		for _, mark := range []string{lockMark, latchMark, readMark, writeMark, permitMark.FindString(name)} {
+			if mark == "" {
+				continue
+			}
 			if i := strings.LastIndex(name, mark); i >= 0 {
 				if seq, err := strconv.ParseInt(name[i+len(mark):], 10, 32); err == nil {
 					out = append(out, contender{name, int32(seq), mark == readMark})

@@ -205,7 +205,7 @@ func (s lockState) held(in input) bool {
 }
 
 var (
-	kindNames = map[Kind]string{Lock: "Lock", Unlock: "Unlock", Downgrade: "Downgrade", Lost: "Lost", Use: "Use", Holders: "Holders"}
+	kindNames = map[Kind]string{Lock: "Lock", Unlock: "Unlock", Downgrade: "Downgrade", Lost: "Lost", Use: "Use", Holders: "Holders", Resize: "Resize"}
 	outNames  = map[Result]string{OK: "ok", NotGranted: "not granted", NotHeld: "not held", Refused: "refused", Unknown: "unknown"}
 )
 
@@ -222,10 +222,15 @@ func (in input) describe(out Result) string {
 	switch in.Kind {
 	case Lost, Holders:
 		return fmt.Sprintf("%v %v", in.Kind, in.holds)
+	case Resize:
+		return fmt.Sprintf("Resize %d %v", in.Weight, out)
 	case Lock:
 		name := "Lock"
 		if in.Shared {
 			name = "RLock"
+		}
+		if in.Weight > 1 {
+			name = fmt.Sprintf("%d×Lock", in.Weight)
 		}
 		return fmt.Sprintf("%s(%d) %v %v", name, in.Hold, out, in.Token)
 	}

@@ -148,7 +148,68 @@ func TestSemaphoreModel(t *testing.T) {
 		{name: "three of two", illegal: true, ops: []Op{at(1, 2, granted(1, 5)), at(3, 4, granted(2, 6)), at(5, 6, granted(3, 7)), at(7, 8, unlocked(1, OK))}},
 		{name: "another's permit", illegal: true, ops: []Op{at(1, 2, granted(1, 5)), at(3, 4, unlocked(2, OK))}},
 		{name: "lost", nodes: map[string]int{"/l/a": 1}, ops: []Op{at(1, 2, granted(1, 5)), at(3, 4, granted(2, 6)), at(5, 6, lost("/l/a", false)), at(7, 8, granted(3, 7))}},
+		{name: "both permits in one hold", ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, unlocked(1, OK)), at(5, 6, granted(2, 6)), at(7, 8, granted(3, 7))}},
+		{name: "one beside both", illegal: true, ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, granted(2, 6))}},
+		{name: "both beside one", illegal: true, ops: []Op{at(1, 2, granted(2, 6)), at(3, 4, heavy(1, 2))}},
+		{name: "both lost", nodes: map[string]int{"/l/a": 1}, ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, lost("/l/a", false)), at(5, 6, heavy(2, 2))}},
+		{name: "more than there are", illegal: true, ops: []Op{at(1, 2, heavy(1, 3))}},
+		{name: "more permits", ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, resized(3, OK)), at(5, 6, granted(2, 6))}},
+		{name: "fewer permits", illegal: true, ops: []Op{at(1, 2, granted(1, 5)), at(3, 4, resized(1, OK)), at(5, 6, granted(2, 6))}},
+		{name: "fewer take nothing from holders", ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, resized(1, OK)), at(5, 6, unlocked(1, OK)), at(7, 8, granted(2, 6))}},
+		{name: "perhaps more", ops: []Op{at(1, 0, resized(3, Unknown)), at(3, 4, heavy(1, 2)), at(5, 6, granted(2, 6))}},
+		{name: "perhaps fewer", ops: []Op{at(1, 0, resized(1, Unknown)), at(3, 4, granted(1, 5)), at(5, 6, granted(2, 6))}},
+		{name: "more only later", illegal: true, ops: []Op{at(1, 2, heavy(1, 2)), at(3, 4, granted(2, 6)), at(5, 6, resized(3, OK))}},
 	})
+}
+
+func heavy(hold, weight int) Op {
+	op := granted(hold, 5)
+	op.Weight = weight
+	return op
+}
+
+func resized(n int, r Result) Op { return Op{Kind: Resize, Weight: n, Result: r} }
+
+// TestPermitsBelievedIn has beliefs in permits counted with their weights, against the largest number that there ever was.
+func TestPermitsBelievedIn(t *testing.T) {
+	h := NewHistory()
+	h.Permits["/l"] = 2
+	crowded := func() int {
+		h.Finish()
+		return len(h.checkBeliefs())
+	}
+	a := h.BelieveIn(&Belief{Client: 0, Path: "/l", Hold: 1, Weight: 2})
+	h.BelieveIn(&Belief{Client: 0, Path: "/m", Hold: 2})
+	if n := crowded(); n != 0 {
+		t.Errorf("two permits of two: %d violations", n)
+	}
+	b := h.BelieveIn(&Belief{Client: 1, Path: "/l", Hold: 3})
+	if n := crowded(); n != 1 {
+		t.Errorf("three of two: %d violations", n)
+	}
+	h.Add(Op{Path: "/l", Kind: Resize, Weight: 3, Result: OK, Call: h.Now()})
+	if n := crowded(); n != 0 {
+		t.Errorf("three of three: %d violations", n)
+	}
+	h.ops = nil
+	a.EndAt(b.Start)
+	if n := crowded(); n != 0 {
+		t.Errorf("one after the other: %d violations", n)
+	}
+}
+
+// TestPermitsOfPaths has Check use the model of a semaphore where a path's locks are semaphores, and the other one elsewhere.
+func TestPermitsOfPaths(t *testing.T) {
+	two := story{ops: []Op{at(1, 2, granted(1, 6)), at(3, 4, granted(2, 5))}}
+	for permits, want := range map[int]int{0: 1, 1: 1, 2: 0} {
+		h := two.history()
+		if permits > 0 {
+			h.Permits["/l"] = permits
+		}
+		if bad, err := h.Check(LockModel(), ""); err != nil || len(bad) != want {
+			t.Errorf("%d permits: %v, %v", permits, bad, err)
+		}
+	}
 }
 
 func TestBeliefs(t *testing.T) {

@@ -27,7 +27,8 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 			tr.limited = tr.limited || i == 0
 		}
 	}
-	if k == readWrite {
+	switch k {
+	case readWrite, semaphores, numbered, latches: // nobody lines up in memory for these
 		return opts, tr
 	}
 	n := rng.IntN(6)
@@ -44,15 +45,25 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 }
 
 // newRecipe makes the lock of package recipes that a path has.
-func newRecipe(c *client.Client, path string, k kind, rng *rand.Rand) lock {
-	opts, tr := someOptions(k, rng)
+func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
+	opts, tr := someOptions(s.kind, rng)
 	switch {
-	case k == readWrite:
-		return rwLock{recipes.NewRWMutex(c, path, opts...), tr}
-	case k == reentrants && rng.IntN(2) == 0:
-		return reentrantLock{recipes.NewReentrant(c, path, opts...), tr}
+	case s.kind == readWrite:
+		return rwLock{recipes.NewRWMutex(c, s.path, opts...), tr}
+	case s.kind == semaphores:
+		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, opts...), tr}
+	case s.kind == numbered:
+		return numberedLock{semaphoreLock{recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...), tr}}
+	case s.kind == latches:
+		return newElection(c, s.path, tr, append(opts, recipes.LatchNames()))
+	case s.kind == reentrants && rng.IntN(2) == 0:
+		return reentrantLock{recipes.NewReentrant(c, s.path, opts...), tr}
+	case s.kind == elections && rng.IntN(2) == 0:
+		// A candidate cannot line up in memory: what makes it one is its znode.
+		opts, tr = someOptions(latches, rng)
+		return newElection(c, s.path, tr, opts)
 	}
-	return mutexLock{recipes.NewMutex(c, path, opts...), tr}
+	return mutexLock{recipes.NewMutex(c, s.path, opts...), tr}
 }
 
 // mutexLock is a recipes.Mutex.

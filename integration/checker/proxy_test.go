@@ -56,8 +56,9 @@ func TestRecipesOnServer(t *testing.T) {
 	o.ops, o.unknown = m.h.Count()
 	report(t, "TestRecipesOnServer", *firstSeed, o)
 	total, lines := describe(m.counts)
+	grants, _ := describe(m.grants)
 	t.Logf("seed %d, %v: 1 history, %d operations of which %d with unknown outcome, %d grants, %d faults, %d violations%s",
-		*firstSeed, time.Since(begun).Round(time.Second), o.ops, o.unknown, m.grants, total, len(o.bad), lines)
+		*firstSeed, time.Since(begun).Round(time.Second), o.ops, o.unknown, grants, total, len(o.bad), lines)
 }
 
 // whole is the run from begin to end.

@@ -42,9 +42,9 @@ const (
 )
 
 func reference(wrong mistake, permits int) maker {
-	return func(c *client.Client, path string, _ kind, rng *rand.Rand) lock {
+	return func(c *client.Client, s site, rng *rand.Rand) lock {
 		guid := fmt.Sprintf("%08x-0000-4000-8000-%012x", rng.Uint32(), rng.Uint64()&(1<<48-1))
-		return &refLock{c: c, dir: path, permits: permits, wrong: wrong, prefix: guid}
+		return &refLock{c: c, dir: s.path, permits: permits, wrong: wrong, prefix: guid}
 	}
 }
 

@@ -18,7 +18,8 @@ type setup struct {
 	make     maker
 	kinds    []kind // of which each path gets one
 	model    porcupine.Model
-	permits  int   // more than one: a semaphore, which has no single holder
+	permits  int   // of every semaphore; 0: some
+	multi    bool  // now and then locks of several paths as one, too
 	counter  int32 // where the numbers of each path begin
 	faults   []fault
 	quiet    bool // without faults
@@ -42,9 +43,10 @@ type run struct {
 	seed    uint64
 	h       *History
 	paths   []string
-	of      []kind // of each path
+	sites   []site // by path
 	clients []*client.Client
-	locks   [][]lock // by client and path
+	locks   [][]lock      // by client and path
+	parts   [][]multiPart // likewise; of nobody if nothing is locked as one
 	guarded []resource
 	rows    atomic.Int64 // numbers of workers given out
 
@@ -56,7 +58,7 @@ type run struct {
 	mu     sync.Mutex // guards what follows
 	bad    []Violation
 	counts map[string]int // faults, by name
-	grants int
+	grants map[string]int // by kind of lock
 }
 
 // resource refuses tokens lower than the highest that it has seen.
@@ -66,8 +68,7 @@ type resource struct {
 }
 
 func newRun(s setup, t target, seed uint64) *run {
-	r := &run{setup: s, target: t, seed: seed, h: NewHistory(), stop: make(chan struct{}), counts: make(map[string]int)}
-	r.h.Permits = s.permits
+	r := &run{setup: s, target: t, seed: seed, h: NewHistory(), stop: make(chan struct{}), counts: make(map[string]int), grants: make(map[string]int)}
 	r.late, r.lateEnd = context.WithCancel(context.Background())
 	return r
 }
@@ -88,7 +89,7 @@ func (r *run) begin(ctx context.Context) error {
 	n := 4 + rng.IntN(2)
 	for i := range 1 + rng.IntN(3) {
 		r.paths = append(r.paths, fmt.Sprintf("/locks/%c", 'a'+i))
-		r.of = append(r.of, r.kinds[rng.IntN(len(r.kinds))])
+		r.sites = append(r.sites, r.site(r.paths[i], r.kinds[rng.IntN(len(r.kinds))]))
 	}
 	r.guarded = make([]resource, len(r.paths))
 	for i := range n {
@@ -98,10 +99,36 @@ func (r *run) begin(ctx context.Context) error {
 		}
 		r.clients = append(r.clients, c)
 		var locks []lock
-		for p, path := range r.paths {
-			locks = append(locks, r.make(c, path, r.of[p], rng))
+		for _, s := range r.sites {
+			locks = append(locks, r.make(c, s, rng))
 		}
 		r.locks = append(r.locks, locks)
+	}
+	r.combine()
+	return r.number(ctx)
+}
+
+// site chooses what the locks of a path have in common.
+func (r *run) site(path string, k kind) site {
+	s := site{path: path, kind: k}
+	if k != semaphores && k != numbered {
+		return s
+	}
+	if s.permits = r.permits; s.permits == 0 {
+		s.permits = 1 + r.rand(ofSetup+400+uint64(len(r.sites))).IntN(mostPermits)
+	}
+	r.h.Permits[path] = s.permits
+	return s
+}
+
+// number writes the numbers of permits into the znodes that have them.
+func (r *run) number(ctx context.Context) error {
+	for p, l := range r.locks[0] {
+		if l, ok := l.(resizer); ok {
+			if _, err := l.resize(ctx, r.sites[p].permits); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -117,6 +144,12 @@ func (r *run) start() {
 			r.workers.Go(w.work)
 		}
 	}
+	for i := range r.parts {
+		w := &multiWorker{&worker{run: r, client: i, row: int(r.rows.Add(1)) - 1}}
+		w.rng = r.rand(ofWorkers + uint64(w.row))
+		// Worker that locks several paths as one; owned and ended as the others are.
+		r.workers.Go(w.work)
+	}
 }
 
 // finish lets the workers end and looks whether everything works again; it is called when all faults are over.
@@ -130,6 +163,9 @@ func (r *run) finish() {
 		w := &worker{run: r, client: i, row: int(r.rows.Add(1)) - 1, rng: rng}
 		for p := range r.paths {
 			w.last(p)
+		}
+		if i < len(r.parts) {
+			(&multiWorker{w}).last()
 		}
 	}
 	stuck.Stop()
@@ -177,8 +213,8 @@ func (r *run) violate(f Fault, path, what string) {
 
 // readHolders notes who holds the lock according to the queue.
 func (r *run) readHolders(p, row int) {
-	if r.permits > 1 {
-		return
+	if r.sites[p].permits > 0 {
+		return // which has no single holder
 	}
 	op := Op{Client: row, Path: r.paths[p], Kind: Holders, Result: OK, Call: r.h.Now()}
 	names, err := r.children(op.Path)

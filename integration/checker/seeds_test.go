@@ -20,10 +20,10 @@ var (
 
 // totals adds up runs.
 type totals struct {
-	mu                         sync.Mutex
-	runs, ops, unknown, grants int
-	faults                     map[string]int
-	bad                        int
+	mu                 sync.Mutex
+	runs, ops, unknown int
+	grants, faults     map[string]int
+	bad                int
 }
 
 func (s *totals) add(o outcome) {
@@ -32,8 +32,10 @@ func (s *totals) add(o outcome) {
 	s.runs++
 	s.ops += o.ops
 	s.unknown += o.unknown
-	s.grants += o.grants
 	s.bad += len(o.bad)
+	for name, n := range o.grants {
+		s.grants[name] += n
+	}
 	for name, n := range o.faults {
 		s.faults[name] += n
 	}
@@ -74,7 +76,7 @@ func complain(w io.Writer, name string, seed uint64, o outcome) {
 
 // everySeed runs a setup with all seeds, on several processors.
 func everySeed(t *testing.T, s setup) {
-	sum := &totals{faults: make(map[string]int)}
+	sum := &totals{grants: make(map[string]int), faults: make(map[string]int)}
 	folder, begun := pictures(t), time.Now()
 	t.Run("runs", func(t *testing.T) {
 		shards := runtime.GOMAXPROCS(0)
@@ -91,11 +93,13 @@ func everySeed(t *testing.T, s setup) {
 		}
 	})
 	total, lines := describe(sum.faults)
-	t.Logf("seeds %d to %d, %v: %d histories, %d operations of which %d with unknown outcome, %d grants, %d faults, %d violations%s",
-		*firstSeed, *firstSeed+uint64(*manySeeds)-1, time.Since(begun).Round(time.Second), sum.runs, sum.ops, sum.unknown, sum.grants, total, sum.bad, lines)
+	grants, by := describe(sum.grants)
+	t.Logf("seeds %d to %d, %v: %d histories, %d operations of which %d with unknown outcome, %d grants, %d faults, %d violations\n  grants:%s\n  faults:%s",
+		*firstSeed, *firstSeed+uint64(*manySeeds)-1, time.Since(begun).Round(time.Second), sum.runs, sum.ops, sum.unknown, grants, total, sum.bad, by, lines)
 }
 
 // TestRecipes has the locks of package recipes go through seeded faults.
 func TestRecipes(t *testing.T) {
-	everySeed(t, setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite}, model: LockModel(), faults: usual})
+	everySeed(t, setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches}, multi: true,
+		model: LockModel(), faults: usual})
 }

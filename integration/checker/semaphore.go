@@ -2,16 +2,24 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
 
-// SemaphoreModel is the model of a semaphore with n permits: Lock takes one, Unlock gives exactly that one back. Tokens do not
-// rise with the grants, since permits are given back in any order.
+// permitState is a semaphore.
+type permitState struct {
+	held    holdSet // each hold as often as it has permits
+	permits int
+}
+
+// SemaphoreModel is the model of a semaphore with n permits: Lock takes one, or as many as it says, and Unlock gives exactly those
+// back. Resize changes how many there are, and takes nothing from those who hold. Tokens do not rise with the grants, since permits are
+// given back in any order.
 func SemaphoreModel(n int) porcupine.Model {
 	m := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{holdSet("")} },
-		Step: func(s, in, out any) []any { return anys(s.(holdSet).permit(n, in.(input), out.(Result))) },
+		Init: func() []any { return []any{permitState{permits: n}} },
+		Step: func(s, in, out any) []any { return anys(s.(permitState).step(in.(input), out.(Result))) },
 		DescribeOperation: func(in, out any) string {
 			op := in.(input)
 			return op.describe(out.(Result))
@@ -21,24 +29,37 @@ func SemaphoreModel(n int) porcupine.Model {
 	return m.ToModel()
 }
 
-func (s holdSet) permit(n int, in input, out Result) []holdSet {
-	has := s.has(in.Hold)
+func (s permitState) String() string { return fmt.Sprintf("%v of %d", s.held, s.permits) }
+
+// step returns the states that may follow; none if the operation cannot have had this result.
+func (s permitState) step(in input, out Result) []permitState {
+	has, after := s.held.has(in.Hold), s
+	after.held = s.held.without(in.Hold)
 	switch {
 	case in.Kind == Lock && out == OK:
-		if len([]rune(s)) >= n {
+		n := max(in.Weight, 1)
+		if len([]rune(s.held))+n > s.permits {
 			return nil
 		}
-		return []holdSet{s.with(in.Hold)}
+		s.held += holdSet(strings.Repeat(string(rune(in.Hold)), n-1))
+		s.held = s.held.with(in.Hold)
+	case in.Kind == Resize:
+		after := s
+		after.permits = in.Weight
+		if out == Unknown {
+			return []permitState{after, s}
+		}
+		return []permitState{after}
 	case in.Kind == Unlock && out == Unknown && has:
-		return []holdSet{s.without(in.Hold), s}
+		return []permitState{after, s}
 	case in.Kind == Unlock && out == OK && has:
-		return []holdSet{s.without(in.Hold)}
+		return []permitState{after}
 	case in.Kind == Unlock && out == OK && !in.excused, in.Kind == Unlock && out == NotHeld && has:
 		return nil
 	case in.Kind == Lost:
 		for _, hold := range in.holds[0] {
-			s = s.without(hold)
+			s.held = s.held.without(hold)
 		}
 	}
-	return []holdSet{s}
+	return []permitState{s}
 }

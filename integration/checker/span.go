@@ -38,7 +38,7 @@ func (h *History) spans(ops []Op, ends map[int]end) []span {
 		}
 		out[i] = s
 	}
-	if h.Permits > 1 {
+	if _, ok := h.Permits[ops[0].Path]; ok {
 		return out
 	}
 	for i, op := range ops {

@@ -32,9 +32,12 @@ func (w *worker) second() time.Duration { return w.timeout / 6 }
 
 // cycle is one call of Lock and what follows from it.
 func (w *worker) cycle(p int) {
-	h := how{try: w.rng.IntN(5) == 0, shared: w.of[p] == readWrite && w.rng.IntN(2) == 0}
+	if l, ok := w.locks[w.client][p].(resizer); ok && w.rng.IntN(8) == 0 {
+		w.resize(p, l)
+	}
+	h := how{try: w.rng.IntN(5) == 0, shared: w.sites[p].kind == readWrite && w.rng.IntN(2) == 0, weight: w.weight(p)}
 	ctx, cancel := w.late, context.CancelFunc(func() {})
-	if w.rng.IntN(3) > 0 {
+	if w.rng.IntN(3) > 0 || w.sites[p].kind == numbered && h.weight > 1 { // there may never be as many
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(w.rng.ExpFloat64()*float64(2*w.timeout)))
 	}
 	defer cancel()
@@ -69,7 +72,7 @@ type kept struct {
 
 // acquire asks for a lock and notes the outcome; nil when it was not granted.
 func (w *worker) acquire(ctx context.Context, p int, h how) *kept {
-	op := Op{Client: w.row, Path: w.paths[p], Kind: Lock, Hold: w.h.NewHold(), Shared: h.shared, Call: w.h.Now()}
+	op := Op{Client: w.row, Path: w.paths[p], Kind: Lock, Hold: w.h.NewHold(), Shared: h.shared, Weight: h.weight, Call: w.h.Now()}
 	got, result, err := w.locks[w.client][p].acquire(ctx, h)
 	op.Result = result
 	if result != OK {
@@ -82,18 +85,29 @@ func (w *worker) acquire(ctx context.Context, p int, h how) *kept {
 		}
 		return nil
 	}
-	op.Token, op.Return = got.token(), w.h.Now()
+	op.Return = w.h.Now()
+	w.count(kinds[w.sites[p].kind])
+	return w.granted(op, p, got)
+}
+
+// count counts a grant.
+func (w *worker) count(of string) {
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	w.grants[of]++
+}
+
+// granted notes a grant, and has its end followed.
+func (w *worker) granted(op Op, p int, got hold) *kept {
+	op.Token = got.token()
 	node := Node{got.node(), op.Token.Zxid, w.identify(got.node()).Owner}
 	w.h.Bind(node, op.Hold)
 	if got.passes() {
 		w.h.Bind(node, Nobody)
 	}
-	k := &kept{hold: got, p: p, id: op.Hold, shared: h.shared, seen: make(chan struct{})}
-	k.belief = w.h.Believe(w.client, op.Path, op.Hold, h.shared)
+	k := &kept{hold: got, p: p, id: op.Hold, shared: op.Shared, seen: make(chan struct{})}
+	k.belief = w.h.BelieveIn(&Belief{Client: w.client, Path: op.Path, Hold: op.Hold, Shared: op.Shared, Weight: op.Weight})
 	w.h.Add(op)
-	w.mu.Lock()
-	w.grants++
-	w.mu.Unlock()
 	// Follower of one hold; ends with it, and giveBack waits for it.
 	go w.follow(k)
 	return k

@@ -18,7 +18,24 @@ const (
 	modeMutex      = "mutex"      // each round is a write
 	modeReadWrite  = "readwrite"  // a read, a write and a read in turn
 	modeDowngrades = "downgrades" // a read, a write, and a write that goes on as a read, in turn
+	modePermits    = "permits"    // each round is inside with one permit
 )
+
+// site is where a lock has the znodes of those who come.
+type site struct {
+	queue   string // of those who wait, below the lock
+	ahead   int    // how many more there are while the gate is closed
+	rest    []string
+	permits int // 1 of any lock that is not a semaphore
+}
+
+// queueSite is that of locks with one queue.
+var queueSite = site{"", 1, []string{"/lock"}, 1}
+
+// curatorSemaphore is that of Curator's semaphores: who waits has a place in locks, who holds a znode in leases.
+func curatorSemaphore(permits int) site {
+	return site{"/locks", 0, []string{"/lock/locks", "/lock/leases"}, permits}
+}
 
 // entrant is several contenders of a kind in one contention.
 type entrant struct {
@@ -32,13 +49,18 @@ type entrant struct {
 // contend lets contenders take one lock, and checks what has come of it. gate takes the lock first, so that nobody begins
 // before all wait: the fast would end before the slow have begun.
 func contend(t *testing.T, servers string, gate kind, entrants []entrant) {
+	contendAt(t, servers, queueSite, gate, entrants)
+}
+
+// contendAt does that with a lock whose znodes are elsewhere.
+func contendAt(t *testing.T, servers string, at site, gate kind, entrants []entrant) {
 	patient, done := context.WithTimeout(t.Context(), patience)
 	defer done()
 	ctx, cancel := context.WithCancelCause(patient)
 	defer cancel(nil)
 	c, root := plant(t, ctx, servers)
 	lock := root + "/lock"
-	all, znodes := enter(t, ctx, c, servers, root, entrants)
+	all, znodes := enter(t, ctx, c, servers, root, at.permits, entrants)
 	first := open(t, ctx, gate, servers, lock)
 	if err := first.lock(ctx, false); err != nil {
 		t.Fatal(err)
@@ -52,7 +74,7 @@ func contend(t *testing.T, servers string, gate kind, entrants []entrant) {
 			}
 		})
 	}
-	waitFor(t, ctx, c, lock, znodes+1)
+	waitFor(t, ctx, c, lock+at.queue, znodes+at.ahead)
 	if err := first.release(ctx); err != nil {
 		t.Error(err)
 	}
@@ -60,16 +82,17 @@ func contend(t *testing.T, servers string, gate kind, entrants []entrant) {
 	if ctx.Err() != nil {
 		t.Fatal(context.Cause(ctx))
 	}
-	check(t, ctx, c, root, all)
+	check(t, ctx, c, root, at, all)
 }
 
 // enter opens the contenders, and says how many znodes they have when all of them wait.
-func enter(t *testing.T, ctx context.Context, c *client.Client, servers, root string, entrants []entrant) (all []runner, znodes int) {
+func enter(t *testing.T, ctx context.Context, c *client.Client, servers, root string, permits int, entrants []entrant) (all []runner, znodes int) {
 	t.Helper()
 	for _, e := range entrants {
 		for range e.count {
 			name := fmt.Sprintf("%s-%d", e.kind.name, len(all))
-			all = append(all, runner{e, open(t, ctx, e.kind, servers, root+"/lock"), &section{c: c, root: root, kind: e.kind.name, name: name}})
+			s := &section{c: c, root: root, kind: e.kind.name, name: name, permits: permits}
+			all = append(all, runner{e, open(t, ctx, e.kind, servers, root+"/lock"), s})
 		}
 		if e.shared {
 			znodes++
@@ -147,6 +170,8 @@ func (r runner) round(ctx context.Context, turn int) error {
 	shared := func(ctx context.Context) error { return r.lock(ctx, true) }
 	exclusive := func(ctx context.Context) error { return r.lock(ctx, false) }
 	switch {
+	case r.e.mode == modePermits:
+		steps = append(steps, exclusive, r.s.share)
 	case turn == 1 || r.e.mode == modeMutex:
 		steps = append(steps, exclusive, r.s.write)
 	case turn == 2 && r.e.mode == modeDowngrades:
@@ -165,7 +190,7 @@ func (r runner) round(ctx context.Context, turn int) error {
 // writes returns how many rounds of an entrant's contender count.
 func (e entrant) writes() (n int) {
 	for i := range e.rounds {
-		if e.mode == modeMutex || i%3 == 1 || i%3 == 2 && e.mode == modeDowngrades {
+		if e.mode == modeMutex || e.mode == modePermits || i%3 == 1 || i%3 == 2 && e.mode == modeDowngrades {
 			n++
 		}
 	}
@@ -173,17 +198,42 @@ func (e entrant) writes() (n int) {
 }
 
 // check looks at what has come of a contention.
-func check(t *testing.T, ctx context.Context, c *client.Client, root string, all []runner) {
+func check(t *testing.T, ctx context.Context, c *client.Client, root string, at site, all []runner) {
 	t.Helper()
-	want, holds, changes := 0, 0, 0
+	want, holds, changes, most := 0, 0, 0, 0
 	var shares []string
 	for _, r := range all {
 		want, holds, changes = want+r.e.writes(), holds+r.e.rounds, changes+r.s.result.changes
+		most = max(most, r.s.result.most)
 		if r.s.result.increments != r.e.writes() {
 			t.Errorf("%s counted %d times, want %d", r.s.name, r.s.result.increments, r.e.writes())
 		}
 		shares = append(shares, fmt.Sprintf("%s %d", r.s.name, r.e.rounds))
 	}
+	if at.permits == 1 {
+		checkCounter(t, ctx, c, root, want)
+	} else if most != at.permits {
+		t.Errorf("%d were inside at most, of %d that may be", most, at.permits)
+	}
+	if changes < want/8 {
+		t.Errorf("the lock changed between kinds %d times in %d increments: they did not contend", changes, want)
+	}
+	for _, path := range append([]string{"/readers"}, at.rest...) {
+		// The lock's paths are containers, and may be gone already.
+		if names, _, err := c.Children(ctx, root+path); err != nil && !errors.Is(err, client.ErrNoNode) || len(names) > 0 {
+			t.Errorf("%s is left with %q, %v", path, names, err)
+		}
+	}
+	if at.permits > 1 {
+		t.Logf("%d holds (%s), %d of them with another kind inside, %d inside at most", holds, strings.Join(shares, ", "), changes, most)
+		return
+	}
+	t.Logf("%d holds (%s), %d increments, %d of them after another kind's", holds, strings.Join(shares, ", "), want, changes)
+}
+
+// checkCounter fails if an increment has been lost.
+func checkCounter(t *testing.T, ctx context.Context, c *client.Client, root string, want int) {
+	t.Helper()
 	data, _, err := c.Get(ctx, root+"/counter")
 	if err != nil {
 		t.Fatal(err)
@@ -191,16 +241,6 @@ func check(t *testing.T, ctx context.Context, c *client.Client, root string, all
 	if value, _, _ := strings.Cut(string(data), " "); value != strconv.Itoa(want) {
 		t.Errorf("the counter is %s after %d increments", data, want)
 	}
-	if changes < want/8 {
-		t.Errorf("the lock changed between kinds %d times in %d increments: they did not contend", changes, want)
-	}
-	for _, path := range []string{"/lock", "/readers"} {
-		// The lock's path is a container, and may be gone already.
-		if names, _, err := c.Children(ctx, root+path); err != nil && !errors.Is(err, client.ErrNoNode) || len(names) > 0 {
-			t.Errorf("%s is left with %q, %v", path, names, err)
-		}
-	}
-	t.Logf("%d holds (%s), %d increments, %d of them after another kind's", holds, strings.Join(shares, ", "), want, changes)
 }
 
 // waitFor waits until path has n children.

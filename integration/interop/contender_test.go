@@ -85,7 +85,7 @@ func (f *foreign) rounds(ctx context.Context, n int, root, mode string) (r resul
 	if err != nil {
 		return result{}, err
 	}
-	_, err = fmt.Sscan(text, &r.increments, &r.changes)
+	_, err = fmt.Sscan(text, &r.increments, &r.changes, &r.most)
 	return r, err
 }
 
@@ -113,9 +113,11 @@ func oursKind(name string, lock func(c *client.Client, path string) func(context
 	}}
 }
 
-func mutexKind() kind {
-	return oursKind("ours", func(c *client.Client, path string) func(context.Context, bool) (held, error) {
-		m := recipes.NewMutex(c, path)
+func mutexKind(opts ...recipes.Option) kind { return namedMutex("ours", opts...) }
+
+func namedMutex(name string, opts ...recipes.Option) kind {
+	return oursKind(name, func(c *client.Client, path string) func(context.Context, bool) (held, error) {
+		m := recipes.NewMutex(c, path, opts...)
 		return func(ctx context.Context, _ bool) (held, error) { return m.Lock(ctx) }
 	})
 }
@@ -156,9 +158,9 @@ func (t twice) Release(ctx context.Context) error {
 }
 
 // reentrantKind is our re-entrant mutex, entered twice each time, as Curator's users may.
-func reentrantKind() kind {
+func reentrantKind(opts ...recipes.Option) kind {
 	return oursKind("ours-reentrant", func(c *client.Client, path string) func(context.Context, bool) (held, error) {
-		r := recipes.NewReentrant(c, path)
+		r := recipes.NewReentrant(c, path, opts...)
 		return func(ctx context.Context, _ bool) (held, error) {
 			inside, outer, err := r.Lock(ctx)
 			if err != nil {

@@ -16,6 +16,11 @@
 // Contention: all that understand each other take one lock hundreds of times, and in each hold increment a counter with a plain
 // get and a plain set. An overlap loses an increment, and is seen by the znodes that mark who is inside.
 //
+// The permits of a semaphore have holders of all kinds at once. Each counts who is inside, and stays for some requests while there is
+// room, so that there is one too many if anybody lets too many in; and some must have seen all permits taken.
+//
+// Elections are contended for in the same way. Who leads and who follows must be the same for both sides, and for an observer.
+//
 // Order: one client holds, another comes. It must get the lock, or wait, or fail, as is expected of that pair; what is documented
 // as unsafe and turns out to be safe fails the test too. Nothing is timed there: a waiter is known by the watch
 // that the server has of its session on the holder's znode.

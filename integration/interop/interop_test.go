@@ -31,10 +31,16 @@ func TestInterop(t *testing.T) {
 			servers, server := ens.ConnectString(), ens.Server(1)
 			t.Run("Mutex", func(t *testing.T) { testMutex(t, servers, curator54, curator57) })
 			t.Run("ReadWrite", func(t *testing.T) { testReadWrite(t, servers, curator54, curator57) })
+			t.Run("Semaphore", func(t *testing.T) { testSemaphore(t, servers, curator54, curator57) })
+			t.Run("SemaphoreMutex", func(t *testing.T) { testSemaphoreMutex(t, servers, curator54, curator57) })
+			t.Run("Election", func(t *testing.T) { testElection(t, servers, curator54, curator57) })
 			t.Run("Revocation", func(t *testing.T) { testRevocation(t, servers, curator54, curator57) })
 			// The Java clients of the same age as the server, and all are asked once.
 			if newest := i == len(versions)-1; newest {
 				t.Run("Matrix", func(t *testing.T) { testMatrix(t, server, curator57, kz) })
+				t.Run("OurNames", func(t *testing.T) { testOurNames(t, server, curator57, kz) })
+				t.Run("FullSemaphore", func(t *testing.T) { testFull(t, server, curator54, curator57) })
+				t.Run("Succession", func(t *testing.T) { testSuccession(t, server, curator54, curator57) })
 				t.Run("ReadWriteOrder", func(t *testing.T) { testReadWriteOrder(t, server, curator54, curator57) })
 				t.Run("DowngradeAhead", func(t *testing.T) { testDowngradeAhead(t, server, curator54, curator57) })
 			} else {

@@ -130,9 +130,16 @@ func (o *order) end(ctx context.Context, a, b contender, done <-chan error, v ve
 	return v, words, b.release(ctx)
 }
 
-// watched asks the server whether a session watches a child whose name ends so. Its answer to wchp is a line with a path, then
-// one with each session that watches it.
+// watched asks the server whether a session watches a child whose name ends so.
 func (o *order) watched(ctx context.Context, node string, session int64) (bool, error) {
+	return o.watches(ctx, session, func(path string) bool {
+		return strings.HasPrefix(path, o.path+"/") && strings.HasSuffix(path, node)
+	})
+}
+
+// watches asks the server whether a session watches such a path. Its answer to wchp is a line with a path, then one with each
+// session that watches it.
+func (o *order) watches(ctx context.Context, session int64, such func(path string) bool) (bool, error) {
 	text, err := o.server.Ask(ctx, "wchp")
 	if err != nil {
 		return false, err
@@ -146,7 +153,7 @@ func (o *order) watched(ctx context.Context, node string, session int64) (bool, 
 		switch {
 		case !strings.HasPrefix(line, "\t"):
 			path = line
-		case line == id && strings.HasPrefix(path, o.path+"/") && strings.HasSuffix(path, node):
+		case line == id && such(path):
 			return true, nil
 		}
 	}

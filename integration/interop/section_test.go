@@ -3,6 +3,8 @@ package interop
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockkeeper/lockkeeper/client"
 )
@@ -14,12 +16,14 @@ type section struct {
 	c          *client.Client
 	root       string
 	name, kind string
+	permits    int // where several may be inside
 	value      int
 	result     result
 }
 
-// result is how often somebody has counted, and how often another kind had done so just before.
-type result struct{ increments, changes int }
+// result is how often somebody has counted, how often another kind had done so just before, or was inside with a permit, and how
+// many were inside at most.
+type result struct{ increments, changes, most int }
 
 func (s *section) counter() string { return s.root + "/counter" }
 func (s *section) inside() string  { return s.root + "/inside" }
@@ -58,6 +62,34 @@ func (s *section) write(ctx context.Context) error {
 
 // own is what the counter's data are after a write.
 func (s *section) own() []byte { return fmt.Appendf(nil, "%d %s", s.value, s.kind) }
+
+// looks is how often who has a permit looks for others: it takes them some requests to follow.
+const looks = 20
+
+// share counts those inside, of whom there may be as many as there are permits.
+func (s *section) share(ctx context.Context) error {
+	if err := s.enterShared(ctx); err != nil {
+		return err
+	}
+	met, inside := false, 0
+	other := func(name string) bool { return name[:strings.LastIndexByte(name, '-')] != s.kind }
+	for i := 0; i < looks && inside < s.permits; i++ {
+		all, _, err := s.c.Children(ctx, s.readers())
+		if err != nil {
+			return err
+		}
+		if inside = len(all); inside > s.permits {
+			return fmt.Errorf("%q are inside with %d permits", all, s.permits)
+		}
+		s.result.most = max(s.result.most, inside)
+		met = met || slices.ContainsFunc(all, other)
+	}
+	s.result.increments++
+	if met {
+		s.result.changes++
+	}
+	return s.c.Delete(ctx, s.self(), client.AnyVersion)
+}
 
 // enterShared tells writers that a reader is inside; read and readOwn end that.
 func (s *section) enterShared(ctx context.Context) error {

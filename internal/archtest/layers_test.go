@@ -33,6 +33,7 @@ var layers = map[string][]string{
 	"integration":          append([]string{"internal"}, library...),
 	"internal/memnet":      {},
 	"internal/hist":        {},
+	"internal/lines":       {},
 	"internal/leakcheck":   {},
 	"internal/assert":      {},
 	"internal/require":     {"internal/assert"},

@@ -45,7 +45,7 @@ func entries() []entry {
 	for _, part := range [][]entry{
 		goldenEntries(), codecEntries(), frameEntries(), limitEntries(), handshakeEntries(), orderEntries(), pipelineEntries(),
 		sessionEntries(), watchEntries(), rewatchEntries(), persistentEntries(), watcherEntries(), operationEntries(), helperEntries(), multiEntries(), createEntries(),
-		apiEntries(), pathEntries(), aclEntries(), authEntries(), saslEntries(), closeEntries(), lockEntries(), lockFaultEntries(), rwEntries(), moreLockEntries(),
+		apiEntries(), pathEntries(), aclEntries(), authEntries(), saslEntries(), closeEntries(), lockEntries(), lockFaultEntries(), rwEntries(), moreLockEntries(), sharedLockEntries(),
 	} {
 		all = append(all, part...)
 	}

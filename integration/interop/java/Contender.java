@@ -36,7 +36,7 @@ final class Contender implements Runnable {
     private String answer(String verb, List<String> args) throws Exception {
         switch (verb) {
             case "open":
-                lock = open(args.get(0), args.get(1), args.get(2));
+                lock = open(args.get(0), args.get(1), args.get(2), name);
                 return Long.toString(lock.session());
             case "lock":
                 lock.acquire(Boolean.parseBoolean(args.get(0)));
@@ -58,6 +58,10 @@ final class Contender implements Runnable {
             case "revoke":
                 lock.revoke(args.get(0));
                 return "";
+            case "leader":
+                return lock.leader();
+            case "participants":
+                return lock.participants();
             case "close":
                 lock.close();
                 return "";
@@ -66,13 +70,22 @@ final class Contender implements Runnable {
         }
     }
 
-    /** Opens a session and makes a lock object of a kind. */
-    private static Lock open(String kind, String servers, String path) throws Exception {
+    /** Opens a session and makes a lock object of a kind. A semaphore's has the number of permits behind a colon. */
+    private static Lock open(String kind, String servers, String path, String id) throws Exception {
+        if (kind.startsWith("semaphore:")) {
+            return new CuratorSemaphore(servers, path, Integer.parseInt(kind.substring("semaphore:".length())));
+        }
         switch (kind) {
             case "mutex":
                 return new CuratorMutex(servers, path);
             case "rw":
                 return new CuratorReadWrite(servers, path);
+            case "semaphoremutex":
+                return new CuratorSemaphoreMutex(servers, path);
+            case "latch":
+                return new CuratorLatch(servers, path, id);
+            case "selector":
+                return new CuratorSelector(servers, path, id);
             case "writelock":
                 return new RecipesWriteLock(servers, path);
             default:

@@ -23,16 +23,6 @@ final class CuratorMutex extends CuratorLock {
     }
 
     @Override
-    String rounds(int n, Section section, String mode) throws Exception {
-        for (int i = 0; i < n; i++) {
-            mutex.acquire();
-            section.write();
-            mutex.release();
-        }
-        return section.result();
-    }
-
-    @Override
     void makeRevocable() {
         mutex.makeRevocable(m -> revoked.countDown());
     }

@@ -22,6 +22,16 @@ abstract class Lock {
         throw new UnsupportedOperationException("rounds");
     }
 
+    /** Says who leads. */
+    String leader() throws Exception {
+        throw new UnsupportedOperationException("leader");
+    }
+
+    /** Says who takes part, with a star behind who leads. */
+    String participants() throws Exception {
+        throw new UnsupportedOperationException("participants");
+    }
+
     CuratorFramework framework() {
         throw new UnsupportedOperationException("no client of Curator");
     }

@@ -11,6 +11,9 @@ import org.apache.zookeeper.data.Stat;
  * <p>The counter's data are its value and the kind of who has written it: its name without the number.
  */
 final class Section {
+    /** How often who has a permit looks for others: it takes them some requests to follow. */
+    private static final int LOOKS = 20;
+
     private final CuratorFramework client;
     private final String kind;
     private final String counter;
@@ -20,10 +23,11 @@ final class Section {
     private int value;
     private int increments;
     private int changes;
+    private int most;
 
     Section(CuratorFramework client, String root, String name) {
         this.client = client;
-        kind = name.substring(0, name.lastIndexOf('-'));
+        kind = kindOf(name);
         counter = root + "/counter";
         inside = root + "/inside";
         readers = root + "/readers";
@@ -77,9 +81,37 @@ final class Section {
         read();
     }
 
-    /** How often it has counted, and how often another kind had done so just before. */
+    /** Counts those inside, of whom there may be as many as there are permits. */
+    void share(int permits) throws Exception {
+        enterShared();
+        boolean met = false;
+        int inside = 0;
+        for (int i = 0; i < LOOKS && inside < permits; i++) {
+            List<String> all = client.getChildren().forPath(readers);
+            inside = all.size();
+            if (inside > permits) {
+                throw new IllegalStateException(all + " are inside with " + permits + " permits");
+            }
+            most = Math.max(most, inside);
+            met |= all.stream().anyMatch(other -> !kindOf(other).equals(kind));
+        }
+        increments++;
+        if (met) {
+            changes++;
+        }
+        client.delete().forPath(self);
+    }
+
+    /**
+     * How often it has counted, how often another kind had done so just before, or was inside with a permit, and how many were
+     * inside at most.
+     */
     String result() {
-        return increments + " " + changes;
+        return increments + " " + changes + " " + most;
+    }
+
+    private static String kindOf(String name) {
+        return name.substring(0, name.lastIndexOf('-'));
     }
 
     private void noReaders() throws Exception {
