@@ -204,7 +204,8 @@ func (cx *connection) addedLocked(q *watchRequest, code proto.Code) (told []*Str
 	have := q.cover
 	have.asked--
 	if code == 0 {
-		if have.sure && int(have.confirmed) == recursive && int(q.mode) == persistent && cx.cover[q.path] == have {
+		// Not if the recursive one has been asked for again since: its removal would come behind that.
+		if have.sure && int(have.confirmed) == recursive && int(q.mode) == persistent && int(have.written) == persistent && cx.cover[q.path] == have {
 			cx.leaveLocked(q.path)
 		}
 		have.confirmed, have.sure = q.mode, true
