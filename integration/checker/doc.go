@@ -36,7 +36,7 @@
 // where the picture of its history is. Flags:
 //
 //	-checker.seed      first seed
-//	-checker.seeds     how many of TestRecipes; 1000 take some 10 seconds on two processors
+//	-checker.seeds     how many of TestRecipes; 1500 take some 15 seconds on two processors
 //	-checker.pictures  folder for pictures; by default a new one below that for temporary files
 //
 // The same seed gives the same faults and the same work. What happens at one instant of virtual time is in the hands of the

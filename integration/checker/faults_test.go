@@ -171,7 +171,7 @@ func (m *sim) remove(p, i int) bool {
 		return false
 	}
 	m.mu.Lock()
-	m.removed[node.Zxid] = true
+	m.removed[node.Path] = true
 	m.mu.Unlock()
 	call := m.h.Now()
 	err := m.srv.Delete(node.Path)

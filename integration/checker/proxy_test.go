@@ -35,14 +35,14 @@ type real struct {
 	mu      sync.Mutex // guards what follows
 	alive   map[string]Stamp
 	nodes   map[string]Node
-	removed map[int64]bool
+	removed map[string]bool
 	healing []*time.Timer
 }
 
 // TestRecipesOnServer has the recipes go through faults of the network on a real server, in real time.
 func TestRecipesOnServer(t *testing.T) {
 	ens := zkserver.Require(t, zkserver.Options{TickTime: 500 * time.Millisecond})
-	m := &real{addr: ens.ConnectString(), alive: make(map[string]Stamp), nodes: make(map[string]Node), removed: make(map[int64]bool)}
+	m := &real{addr: ens.ConnectString(), alive: make(map[string]Stamp), nodes: make(map[string]Node), removed: make(map[string]bool)}
 	m.run = newRun(setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite}, model: LockModel(), timeout: realTimeout,
 		patience: realPatience, lengthy: -0.7}, m, *firstSeed)
 	m.h.Margin = realMargin
@@ -225,7 +225,7 @@ func (m *real) remove(ctx context.Context, p, i int) bool {
 		return false
 	}
 	m.mu.Lock()
-	m.removed[node.Zxid] = true
+	m.removed[node.Path] = true
 	m.mu.Unlock()
 	call := m.h.Now()
 	err = m.eyes.Delete(ctx, node.Path, client.AnyVersion)
@@ -277,7 +277,7 @@ func (m *real) observe(ctx context.Context, w *client.Watcher) {
 func (m *real) gone(ctx context.Context, path string) {
 	m.mu.Lock()
 	node, at := m.nodes[path], m.alive[path]
-	removed := m.removed[node.Zxid]
+	removed := m.removed[node.Path]
 	m.mu.Unlock()
 	node.Path = path
 	if strings.Count(path, "/") != len([]string{"locks", "path", "znode"}) {

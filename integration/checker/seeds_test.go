@@ -14,7 +14,7 @@ import (
 
 var (
 	firstSeed   = flag.Uint64("checker.seed", 1, "first seed of the checker's runs")
-	manySeeds   = flag.Int("checker.seeds", 1000, "number of seeds of TestRecipes")
+	manySeeds   = flag.Int("checker.seeds", 1500, "number of seeds of TestRecipes")
 	pictureHome = flag.String("checker.pictures", "", "folder for pictures of illegal histories; by default a new one below that for temporary files, which stays if there are any")
 )
 

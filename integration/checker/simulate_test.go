@@ -36,10 +36,10 @@ type sim struct {
 	busy    atomic.Int64
 	watched sync.WaitGroup
 
-	mu      sync.Mutex     // guards what follows
-	stalls  map[string]int // why members are silent, by address
-	forced  map[int64]bool // sessions that an operator ended
-	removed map[int64]bool // znodes that an operator deleted, by the zxid of their creation
+	mu      sync.Mutex      // guards what follows
+	stalls  map[string]int  // why members are silent, by address
+	forced  map[int64]bool  // sessions that an operator ended
+	removed map[string]bool // znodes that an operator deleted, by path: those of one transaction share the zxid of their creation
 }
 
 // outcome is what a run has shown.
@@ -59,7 +59,7 @@ func simulate(t *testing.T, s setup, seed uint64, pictures string) outcome {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		m := &sim{srv: srv, stalls: make(map[string]int), forced: make(map[int64]bool), removed: make(map[int64]bool)}
+		m := &sim{srv: srv, stalls: make(map[string]int), forced: make(map[int64]bool), removed: make(map[string]bool)}
 		r = newRun(s, m, seed)
 		m.run = r
 		m.whole(t)
@@ -201,7 +201,7 @@ func (m *sim) gone(node Node, at Stamp) {
 		}
 	}
 	m.mu.Lock()
-	removed, forced := m.removed[node.Zxid], m.forced[node.Owner]
+	removed, forced := m.removed[node.Path], m.forced[node.Owner]
 	m.mu.Unlock()
 	if !removed {
 		m.h.Add(Op{Client: lostRow, Path: node.Path[:i], Kind: Lost, Nodes: []Node{node}, Result: OK, Call: at, Evicted: forced})
