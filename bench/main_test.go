@@ -148,7 +148,7 @@ type brokenSession struct {
 	b *broken
 }
 
-func (s brokenSession) Locker(string, int) load.Locker { return s }
+func (s brokenSession) Locker(string, load.LockOptions) load.Locker { return s }
 
 func (s brokenSession) Lock(context.Context) (load.Token, error) { return load.Token{Zxid: 1}, nil }
 

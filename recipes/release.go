@@ -45,7 +45,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	ctx, cancel := l.outlive(ctx)
 	defer cancel()
-	l.beginRelease()
+	l.startRelease(true)
 	var result error
 	if !l.wasHanded() {
 		c := l.deletion()
@@ -153,7 +153,10 @@ func (c *leaseCleanup) CleanupDone() {
 }
 
 // beginRelease starts the deletion, once, or hands the znode over. lost is why the lease had ended before that.
-func (l *Lease) beginRelease() (lost error, first bool) {
+func (l *Lease) beginRelease() (lost error, first bool) { return l.startRelease(false) }
+
+// startRelease is beginRelease. With waits its caller waits for the deletion, and nothing of the caller's goes out behind it.
+func (l *Lease) startRelease(waits bool) (lost error, first bool) {
 	l.checkClock()
 	l.mu.Lock()
 	first = !l.releasing
@@ -187,13 +190,13 @@ func (l *Lease) beginRelease() (lost error, first bool) {
 	case heir != nil:
 		l.handOver(heir)
 	default:
-		l.startDelete()
+		l.startDelete(waits)
 	}
 	return lost, true
 }
 
 // startDelete gives the deletion to the session, and the turn to the next in line.
-func (l *Lease) startDelete() {
+func (l *Lease) startDelete(waits bool) {
 	l.mu.Lock()
 	ct, node, pass := l.ct, l.node, l.turn
 	both := ct.unknown || l.rare != nil && l.rare.both // more than one znode may be ours
@@ -202,7 +205,7 @@ func (l *Lease) startDelete() {
 	if ct.guard != nil {
 		ct.guard.watch.Stop()
 	}
-	l.cleanup.Owner = (*leaseCleanup)(l)
+	l.cleanup.Owner, l.cleanup.Now = (*leaseCleanup)(l), waits && !pass // what the next in line sends may go out with it
 	if both {
 		l.gen.DeleteMatching(&l.cleanup, l.b.dir, ct.guid())
 	} else {

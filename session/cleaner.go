@@ -13,6 +13,7 @@ import (
 // Session.DeleteMatching, which may be called once.
 type Cleanup struct {
 	Owner Owner // told when the cleanup is done, if not nil; set before it starts
+	Now   bool  // somebody waits for it and sends nothing else: its caller writes it at once, if it may; set before it starts
 
 	s           *Session
 	g           *Group
@@ -64,7 +65,8 @@ func (cl *cleaner) start(c *Cleanup) {
 	n := cl.n
 	cl.mu.Unlock()
 	cl.s.traceCleanups(n)
-	cl.send(c)
+	c.prepare()
+	cl.enqueue(c, c.Now)
 }
 
 func (c *Cleanup) group() *Group { return c.g }
@@ -163,7 +165,7 @@ func (c *Cleanup) found(body []byte) {
 	}
 	g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
 	g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
-	cl.enqueue(c)
+	cl.enqueue(c, false)
 }
 
 func join(dir, name string) string {

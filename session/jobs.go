@@ -28,11 +28,12 @@ type cleaner struct {
 // send queues the next request of j.
 func (cl *cleaner) send(j job) {
 	j.prepare()
-	cl.enqueue(j)
+	cl.enqueue(j, false)
 }
 
-// enqueue queues the group of j, without waiting for room: it must not block, and jobs are few.
-func (cl *cleaner) enqueue(j job) {
+// enqueue queues the group of j, without waiting for room: it must not block, and jobs are few. With direct it is called by a
+// user's goroutine, which may write it.
+func (cl *cleaner) enqueue(j job, direct bool) {
 	s, g := cl.s, j.group()
 	g.to = j
 	g.stage.Store(submitted)
@@ -41,17 +42,20 @@ func (cl *cleaner) enqueue(j job) {
 	if err == nil && s.closing {
 		err = ErrClosed
 	}
-	var cx *connection
-	if err == nil {
-		s.enqueueLocked(g)
-		cx = s.cx
-	}
-	s.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
+		s.mu.Unlock()
 		g.stage.Store(complete)
 		j.end(err)
-	case cx != nil:
+		return
+	}
+	s.enqueueLocked(g)
+	switch cx := s.cx; {
+	case cx == nil:
+		s.mu.Unlock()
+	case direct:
+		cx.kick(g)
+	default:
+		s.mu.Unlock()
 		cx.signal()
 	}
 }

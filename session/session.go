@@ -186,11 +186,11 @@ func (s *Session) submit(ctx context.Context, g *Group) error {
 		s.mu.Lock()
 	}
 	s.enqueueLocked(g)
-	cx := s.cx
-	s.mu.Unlock()
-	if cx != nil {
-		cx.signal()
+	if cx := s.cx; cx != nil {
+		cx.kick(g)
+		return nil
 	}
+	s.mu.Unlock()
 	return nil
 }
 

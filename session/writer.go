@@ -26,10 +26,7 @@ func (cx *connection) writeLoop() {
 			if len(b) == 0 {
 				break
 			}
-			if tr := cx.s.cfg.Trace; tr != nil && tr.Burst != nil {
-				tr.Burst(burst.requests, burst.inFlight, burst.queued)
-			}
-			if err := cx.fc.WriteBatch(b); err != nil {
+			if err := cx.write(b, burst); err != nil {
 				cx.fail(err)
 				return
 			}
@@ -40,24 +37,43 @@ func (cx *connection) writeLoop() {
 // burst describes one write for a Trace.
 type burst struct{ requests, inFlight, queued int }
 
-// fill moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
+// write puts b on the wire. There is one call at a time.
+func (cx *connection) write(b []byte, burst burst) error {
+	if tr := cx.s.cfg.Trace; tr != nil && tr.Burst != nil {
+		tr.Burst(burst.requests, burst.inFlight, burst.queued)
+	}
+	return cx.fc.WriteBatch(b)
+}
+
+// fill is the writer's fillLocked. While a caller writes it returns nothing, and that caller looks after what has come since.
 func (cx *connection) fill() ([]byte, burst) {
+	cx.s.mu.Lock()
+	defer cx.s.mu.Unlock()
+	if cx.direct {
+		return nil, burst{}
+	}
+	cx.writing = false
+	return cx.fillLocked()
+}
+
+// fillLocked moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
+func (cx *connection) fillLocked() ([]byte, burst) {
 	s := cx.s
 	if cap(cx.out) > maxBurst {
 		cx.out = nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if cx.closing {
 		return nil, burst{}
 	}
-	now, before := s.now(), cx.fifo.n
+	now, before, groups := s.now(), cx.fifo.n, 0
 	out := cx.fillOwnLocked(cx.out[:0], now)
 	for g := s.queue.first; g != nil && len(out) < maxBurst && !cx.closing; g = s.queue.first {
 		s.queue.remove(g)
 		out = cx.fillGroupLocked(out, g, now)
+		groups++
 	}
 	if len(out) > 0 {
+		cx.writing, cx.crowd = true, before > 0 || groups > 1
 		cx.lastWrite.Store(now)
 		s.counters.Requests += uint64(cx.fifo.n - before)
 		s.counters.Bursts++

@@ -15,15 +15,11 @@ const floorWindow = 8
 // encoded once, replies that nobody looks at. Requests are written in batches; more than one at a time also means that
 // several batches are under way. It returns requests per second.
 func floor(ctx context.Context, addr string, batch int, d time.Duration) (float64, error) {
-	fc, err := conn.Dial(ctx, addr, nil)
+	fc, err := byHand(ctx, addr)
 	if err != nil {
 		return 0, err
 	}
 	defer fc.Close()
-	hello := &proto.ConnectRequest{TimeOut: int32(sessionTimeout.Milliseconds()), Passwd: make([]byte, 16)}
-	if _, err := fc.Handshake(ctx, hello); err != nil {
-		return 0, err
-	}
 	loop := inBatches
 	if batch == 1 {
 		loop = oneByOne
@@ -31,6 +27,20 @@ func floor(ctx context.Context, addr string, batch int, d time.Duration) (float6
 	began := time.Now()
 	n, err := loop(fc, existsFrames(batch), batch, func() bool { return time.Since(began) < d && ctx.Err() == nil })
 	return float64(n) / time.Since(began).Seconds(), err
+}
+
+// byHand is a session that nobody looks after.
+func byHand(ctx context.Context, addr string) (*conn.Conn, error) {
+	fc, err := conn.Dial(ctx, addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	hello := &proto.ConnectRequest{TimeOut: int32(sessionTimeout.Milliseconds()), Passwd: make([]byte, 16)}
+	if _, err := fc.Handshake(ctx, hello); err != nil {
+		_ = fc.Close()
+		return nil, err
+	}
+	return fc, nil
 }
 
 func existsFrames(n int) []byte {

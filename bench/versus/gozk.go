@@ -116,7 +116,7 @@ func (c *countedConn) Write(b []byte) (int, error) {
 }
 
 // Locker returns a contender. Its locks know no hand-over within a process.
-func (s *zkSession) Locker(path string, _ int) load.Locker {
+func (s *zkSession) Locker(path string, _ load.LockOptions) load.Locker {
 	return &zkLocker{zk.NewLock(s.c, path, zk.WorldACL(zk.PermAll))}
 }
 

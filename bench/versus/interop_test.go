@@ -125,7 +125,7 @@ func (ct *contention) incumbents(t *testing.T, ctx context.Context, servers stri
 	context.AfterFunc(ctx, closeOnce) // its calls know no context
 	t.Cleanup(closeOnce)
 	for range interopPer {
-		l := s.Locker(ct.lock, 0)
+		l := s.Locker(ct.lock, load.LockOptions{})
 		cs = append(cs, &contender{
 			lock: l.Lock, unlock: l.Unlock,
 			read: func(context.Context) (string, int32, error) {

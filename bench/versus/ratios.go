@@ -37,6 +37,7 @@ type promise struct {
 	allocs     float64 // at most; negative for no demand
 	bytes      float64
 	flights    float64
+	pipelined  bool // ours does not wait for the confirmation of a release
 }
 
 // handOvers bounds how many of one process's goroutines have the lock before others get a turn.
@@ -48,19 +49,21 @@ const none = -1
 // onPeer are the comparisons on canned replies, onReal those on a real server: docs/benchmarks.md says why these.
 func onPeer() []promise {
 	return []promise{
-		{"exists, 1 goroutine", load.Exists, 1, 1, 0, 0, 1, 1.6, 0, 0, none, none},
-		{"exists, 100 goroutines", load.Exists, 1, 100, 0, 0, 14, 8, 0, 0, none, none},
-		{"group of 100, 1 goroutine", load.Group, 1, 1, 0, 0, 100, 0, 1e6, none, none, none},
-		{"lock + release, free", load.Lock, 1, 1, 0, 0, 0, 0, 0, 6, 600, 2},
-		{"the same, 1,000 behind", load.Lock, 1, 1, 1000, 0, 0, 0, 0, 6, 600, 2},
+		{"exists, 1 goroutine", load.Exists, 1, 1, 0, 0, 1, 1.6, 0, 0, none, none, false},
+		{"exists, 100 goroutines", load.Exists, 1, 100, 0, 0, 14, 8, 0, 0, none, none, false},
+		{"group of 100, 1 goroutine", load.Group, 1, 1, 0, 0, 100, 0, 1e6, none, none, none, false},
+		{"lock + release, free", load.Lock, 1, 1, 0, 0, 0, 0, 0, 6, 600, 2, false},
+		{"the same, 1,000 behind", load.Lock, 1, 1, 1000, 0, 0, 0, 0, 6, 600, 2, false},
 	}
 }
 
 func onReal() []promise {
 	return []promise{
-		{"lock, 1 session", load.Lock, 1, 1, 0, 0, 0, 1.3, 0, none, none, none},
-		{"lock, 10 sessions, 1 lock", load.Lock, 10, 1, 0, 0, 0, 1.5, 0, none, none, none},
-		{"lock, 100 goroutines, handed on", load.Lock, 1, 100, 0, handOvers, 0, 50, 0, none, none, none},
+		{"lock, 1 session", load.Lock, 1, 1, 0, 0, 0, 1.3, 0, none, none, none, false},
+		{"the same, release pipelined", load.Lock, 1, 1, 0, 0, 0, 0, 0, none, none, none, true},
+		{"lock, 10 sessions, 1 lock", load.Lock, 10, 1, 0, 0, 0, 1.5, 0, none, none, none, false},
+		{"the same, release pipelined", load.Lock, 10, 1, 0, 0, 0, 0, 0, none, none, none, true},
+		{"lock, 100 goroutines, handed on", load.Lock, 1, 100, 0, handOvers, 0, 50, 0, none, none, none, false},
 	}
 }
 
@@ -169,7 +172,7 @@ func (t *table) line(p *promise, theirs, ours load.Report, floor float64) {
 func (p *promise) config(s *site) load.Config {
 	return load.Config{
 		Servers: s.addr, Bare: s.bare, Workload: p.workload, Sessions: p.sessions, Goroutines: p.goroutines, Locks: 1,
-		Warmup: ratioWarmup, Duration: ratioDuration, HandOver: p.handOver,
+		Warmup: ratioWarmup, Duration: ratioDuration, HandOver: p.handOver, Pipelined: p.pipelined,
 	}
 }
 
@@ -194,20 +197,11 @@ func (t *table) onPeer(p *promise) error {
 	if err != nil {
 		return err
 	}
-	var floors []float64
-	for range t.rounds {
-		if p.batch == 0 {
-			break
-		}
-		f, err := floor(t.ctx, s.addr, p.batch, ratioDuration/2)
-		if err != nil {
+	best := 0.0
+	if p.batch > 0 {
+		if best, err = t.medianOf(func() (float64, error) { return floor(t.ctx, s.addr, p.batch, ratioDuration/2) }); err != nil {
 			return err
 		}
-		floors = append(floors, f)
-	}
-	best := 0.0
-	if len(floors) > 0 {
-		best = median(floors)
 	}
 	t.line(p, medians[0], medians[1], best)
 	return nil
@@ -236,9 +230,28 @@ func (t *table) real() (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.what, err)
 		}
-		t.line(&p, medians[0], medians[1], 0)
+		loop := 0.0
+		if p.sessions*p.goroutines == 1 && !p.pipelined {
+			if loop, err = t.medianOf(func() (float64, error) { return floorLock(t.ctx, s.addr, ratioDuration/2) }); err != nil {
+				return err
+			}
+		}
+		t.line(&p, medians[0], medians[1], loop)
 	}
 	return nil
+}
+
+// medianOf measures a hand-made loop once per round.
+func (t *table) medianOf(measure func() (float64, error)) (float64, error) {
+	var all []float64
+	for range t.rounds {
+		f, err := measure()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, f)
+	}
+	return median(all), nil
 }
 
 // distance prints how many round trips a lock and its release take, on a server that is far away.

@@ -17,6 +17,7 @@ type Config struct {
 	Locks      int           // number of lock paths, or of znodes; goroutines are spread over them
 	Hold       time.Duration // of a lock
 	HandOver   int           // how many holders of one session may pass on one znode; 0: each has its own
+	Pipelined  bool          // a release is not waited for
 	Warmup     time.Duration
 	Duration   time.Duration // of the window
 
@@ -62,6 +63,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("%w: -hold is for -workload lock", ErrConfig)
 	case c.HandOver != 0 && c.Workload != Lock:
 		return fmt.Errorf("%w: -handover is for -workload lock", ErrConfig)
+	case c.Pipelined && c.Workload != Lock:
+		return fmt.Errorf("%w: -pipelined is for -workload lock", ErrConfig)
 	case c.HandOver < 0 || c.HandOver == 1:
 		return fmt.Errorf("%w: -handover is %d, it must be 0 or at least 2", ErrConfig, c.HandOver)
 	case c.Warmup < 0:

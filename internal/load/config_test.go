@@ -20,6 +20,7 @@ func TestValidate(t *testing.T) {
 		"-sessions":   func(c *load.Config) { c.Sessions = 0 },
 		"-goroutines": func(c *load.Config) { c.Goroutines = -1 },
 		"-handover":   func(c *load.Config) { c.HandOver = 1 },
+		"-pipelined":  func(c *load.Config) { c.Workload, c.Pipelined = load.Get, true },
 		"-locks":      func(c *load.Config) { c.Locks = 0 },
 		"-hold is -":  func(c *load.Config) { c.Hold = -1 },
 		"-hold is":    func(c *load.Config) { c.Hold = 1 },
@@ -46,9 +47,9 @@ func TestFlags(t *testing.T) {
 	require.NoError(t, c.Validate(), "the defaults")
 	assert.Equal(t, load.Lock, c.Workload)
 	require.NoError(t, fs.Parse([]string{
-		"-workload", "lock", "-sessions", "2", "-goroutines=3", "-locks=4", "-hold=5ms", "-duration=6s", "-warmup=0", "-handover=9",
+		"-workload", "lock", "-sessions", "2", "-goroutines=3", "-locks=4", "-hold=5ms", "-duration=6s", "-warmup=0", "-handover=9", "-pipelined",
 	}))
 	require.NoError(t, c.Validate())
-	assert.Equal(t, []any{2, 3, 4, 5 * time.Millisecond, 6 * time.Second, time.Duration(0), 9},
-		[]any{c.Sessions, c.Goroutines, c.Locks, c.Hold, c.Duration, c.Warmup, c.HandOver})
+	assert.Equal(t, []any{2, 3, 4, 5 * time.Millisecond, 6 * time.Second, time.Duration(0), 9, true},
+		[]any{c.Sessions, c.Goroutines, c.Locks, c.Hold, c.Duration, c.Warmup, c.HandOver, c.Pipelined})
 }

@@ -58,9 +58,8 @@ type Driver interface {
 
 // Session is one session of a client. Its methods may be called by several goroutines at once; what they return is for one.
 type Session interface {
-	// Locker returns a contender for the lock of this path, whose znode exists. handOver is Config.HandOver, for clients
-	// that know such a thing.
-	Locker(path string, handOver int) Locker
+	// Locker returns a contender for the lock of this path, whose znode exists. how is for clients that know such things.
+	Locker(path string, how LockOptions) Locker
 	// Call returns the operation that a goroutine repeats for a workload other than Lock. The znode exists.
 	Call(w Workload, path string) Call
 	// Counters returns what the session has written so far.
@@ -69,13 +68,19 @@ type Session interface {
 	Close() error
 }
 
+// LockOptions are Config.HandOver and Config.Pipelined.
+type LockOptions struct {
+	HandOver  int
+	Pipelined bool
+}
+
 // Locker takes one lock again and again.
 type Locker interface {
 	// Lock returns when the lock is held. A client without contexts may disregard ctx until its session is closed.
 	Lock(ctx context.Context) (Token, error)
 	// Lost returns a channel that is closed when the hold is no longer safe; nil when the client cannot tell.
 	Lost() <-chan struct{}
-	// Unlock returns when the release is confirmed.
+	// Unlock returns when the release is confirmed, or with LockOptions.Pipelined when it is on its way.
 	Unlock(ctx context.Context) error
 }
 

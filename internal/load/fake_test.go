@@ -38,7 +38,7 @@ func (f *fake) Open(context.Context, string) (load.Session, error) {
 
 type fakeSession struct{ *fake }
 
-func (s fakeSession) Locker(string, int) load.Locker { return fakeLocker(s) }
+func (s fakeSession) Locker(string, load.LockOptions) load.Locker { return fakeLocker(s) }
 
 // Counters claims two requests and one flight per call.
 func (s fakeSession) Counters() load.Counters {

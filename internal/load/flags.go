@@ -18,6 +18,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Locks, "locks", 1, "`number` of locks, or of znodes for the other workloads; goroutines are spread over them")
 	fs.DurationVar(&c.Hold, "hold", 0, "`time` that a lock is held")
 	fs.IntVar(&c.HandOver, "handover", 0, "`number` of holders of one session that may pass on one znode; 0: each has its own")
+	fs.BoolVar(&c.Pipelined, "pipelined", false, "do not wait for the confirmation of a release")
 	fs.DurationVar(&c.Duration, "duration", 5*time.Second, "`time` that is measured")
 	fs.DurationVar(&c.Warmup, "warmup", time.Second, "`time` that the load runs before it is measured")
 }

@@ -79,24 +79,25 @@ func (s *ourSession) Counters() Counters {
 const handOverFor = time.Second
 
 // Locker returns a contender; those of one path share a Mutex, as the goroutines of a program would.
-func (s *ourSession) Locker(path string, handOver int) Locker {
+func (s *ourSession) Locker(path string, how LockOptions) Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.mutexes[path]
 	if m == nil {
 		var opts []recipes.Option
-		if handOver > 0 {
-			opts = append(opts, recipes.HandOver(handOver, handOverFor))
+		if how.HandOver > 0 {
+			opts = append(opts, recipes.HandOver(how.HandOver, handOverFor))
 		}
 		m = recipes.NewMutex(s.c, path, opts...)
 		s.mutexes[path] = m
 	}
-	return &ourLocker{m: m}
+	return &ourLocker{m: m, pipelined: how.Pipelined}
 }
 
 type ourLocker struct {
-	m     *recipes.Mutex
-	lease *recipes.Lease
+	m         *recipes.Mutex
+	lease     *recipes.Lease
+	pipelined bool
 }
 
 func (l *ourLocker) Lock(ctx context.Context) (token Token, err error) {
@@ -106,7 +107,12 @@ func (l *ourLocker) Lock(ctx context.Context) (token Token, err error) {
 
 func (l *ourLocker) Lost() <-chan struct{} { return l.lease.Done() }
 
-func (l *ourLocker) Unlock(ctx context.Context) error { return l.lease.Release(ctx) }
+func (l *ourLocker) Unlock(ctx context.Context) error {
+	if l.pipelined {
+		return l.lease.ReleasePipelined()
+	}
+	return l.lease.Release(ctx)
+}
 
 // Call returns the operation of a workload.
 func (s *ourSession) Call(w Workload, path string) Call {

@@ -37,6 +37,7 @@ type Report struct {
 	Locks        int              `json:"locks"`
 	HoldMicros   float64          `json:"hold_us"`
 	HandOver     int              `json:"handover,omitempty"`
+	Pipelined    bool             `json:"pipelined,omitempty"`
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -55,7 +56,7 @@ func (r *Result) Report() Report {
 		Errors: r.ErrorCount(), ErrorsByKind: r.Errors, Violations: r.Violations, Fairness: r.Fairness,
 		Operations: r.Operations, Seconds: r.Window.Seconds(),
 		Sessions: r.cfg.Sessions, Goroutines: r.cfg.Goroutines, Locks: r.cfg.Locks, HoldMicros: micros(r.cfg.Hold),
-		HandOver: r.cfg.HandOver,
+		HandOver: r.cfg.HandOver, Pipelined: r.cfg.Pipelined,
 	}
 }
 

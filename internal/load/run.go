@@ -106,7 +106,7 @@ func (r *runner) staff() {
 		w := &worker{r: r, id: i, errors: make(map[string]int64)}
 		ss, p := r.sessions[i%r.cfg.Sessions], i%r.cfg.Locks
 		if r.cfg.Workload == Lock {
-			w.locker, w.checker = ss.Locker(r.paths[p], r.cfg.HandOver), r.checkers[p]
+			w.locker, w.checker = ss.Locker(r.paths[p], LockOptions{r.cfg.HandOver, r.cfg.Pipelined}), r.checkers[p]
 		} else {
 			w.call = ss.Call(r.cfg.Workload, r.paths[p])
 		}

@@ -54,6 +54,12 @@ func (c *Config) Describe() string {
 	if c.Hold > 0 {
 		what += fmt.Sprintf(", held for %v", c.Hold)
 	}
+	if c.HandOver > 0 {
+		what += fmt.Sprintf(", handed on up to %d times", c.HandOver-1)
+	}
+	if c.Pipelined {
+		what += ", releases not waited for"
+	}
 	return what
 }
 
