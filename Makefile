@@ -21,7 +21,7 @@ FUZZTIME ?= 2000x
 # A test that hangs fails with its goroutines printed, before anybody's patience or a stage of .ci/run ends.
 TIMEOUT ?= 4m
 # The same for what runs on real servers, which takes half of it on a busy machine.
-SLOW ?= 8m
+SLOW ?= 13m
 
 .PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download servers ci conformance conformance-real captures faults
 
@@ -32,13 +32,13 @@ test: unit nested
 unit:
 	$(GO) test -timeout $(TIMEOUT) ./...
 
-## nested: the tests of the nested modules, one package at a time, since each may start an ensemble of its own. What was left
-## out is said; the rest of the output is shown when something failed.
+## nested: the tests of the nested modules, two packages at a time: one of them mostly waits for timeouts. What was left out is
+## said; the rest of the output is shown when something failed.
 nested:
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	for module in $(NESTED); do \
 	  echo "module $$module"; \
-	  if (cd $$module && $(GO) test -v -count=1 -p 1 -timeout $(SLOW) ./...) >"$$log" 2>&1; then \
+	  if (cd $$module && $(GO) test -v -count=1 -p 2 -timeout $(SLOW) ./...) >"$$log" 2>&1; then \
 	    grep -aE '^(ok|\?) |SKIPPED' "$$log"; \
 	  else \
 	    $(only_tables) "$$log"; exit 1; \
