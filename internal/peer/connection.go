@@ -11,6 +11,9 @@ import (
 // flushSize is how many bytes of replies are collected at most while more requests are there.
 const flushSize = 64 << 10
 
+// smallReplies is what a frugal peer keeps for the next replies, in bytes.
+const smallReplies = 4 << 10
+
 // connection is one client. It is owned by the goroutine of Serve.
 type connection struct {
 	srv     *Server
@@ -77,7 +80,9 @@ func (c *connection) loop() error {
 
 func (c *connection) flush() error {
 	err := c.fc.WriteBatch(c.out)
-	c.out = c.out[:0]
+	if c.out = c.out[:0]; c.srv.frugal && cap(c.out) > smallReplies {
+		c.out = nil
+	}
 	return err
 }
 

@@ -22,12 +22,15 @@ type Options struct {
 	Ahead int
 	// Behind is the number of such children with higher sequence numbers, from 2,000,000,000 on.
 	Behind int
+	// Frugal makes the peer give back the memory of large replies, so that what is measured of a process is its clients'.
+	Frugal bool
 }
 
 // Server answers on any number of connections. All methods are safe for use by several goroutines at once.
 type Server struct {
 	ahead, behind int    // immutable
 	fixed         []byte // immutable: the fixed children, encoded
+	frugal        bool   // immutable
 
 	requests atomic.Int64 // counters, read by tests; no other data is published by them
 	bursts   atomic.Int64
@@ -45,7 +48,7 @@ type Server struct {
 
 // New returns a Server. It serves nothing until Listen, Dial or Serve.
 func New(o Options) *Server {
-	s := &Server{ahead: o.Ahead, behind: o.Behind, open: make(map[io.Closer]struct{})}
+	s := &Server{ahead: o.Ahead, behind: o.Behind, frugal: o.Frugal, open: make(map[io.Closer]struct{})}
 	s.fixed = appendFixed(nil, 0, o.Ahead)
 	s.fixed = appendFixed(s.fixed, behindBase, o.Behind)
 	s.seq.Store(int64(o.Ahead))
