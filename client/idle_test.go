@@ -82,7 +82,7 @@ func TestIdleClientsAreSmall(t *testing.T) {
 			}
 		}
 		requests, began := p.Requests(), time.Now()
-		time.Sleep(10 * time.Minute) // of the bubble
+		<-time.After(10 * time.Minute) // of the bubble
 		synctest.Wait()
 		since(&before, goroutines).check(t, "after work")
 		if n := p.Requests() - requests; n != 0 {

@@ -178,6 +178,22 @@ func (gn Generation) DeleteMatching(c *Cleanup, dir, prefix string) bool {
 	return true
 }
 
+// DeleteMine is DeleteMatching for names that do not tell whose a znode is: of the children of dir whose names begin with
+// prefix, those are deleted that belong to this session and whose data ends in mark, which nobody else may write. Node, unless
+// it is empty, is the path of one that is known, which is deleted first, whatever its data is. A child that may not be read is
+// left alone, and is the cleanup's result if nothing else is amiss. It reports false if dir or node is invalid, prefix or mark
+// empty, or the Generation zero: then nothing happens.
+func (gn Generation) DeleteMine(c *Cleanup, dir, prefix, mark, node string) bool {
+	if gn.ss == nil || prefix == "" || mark == "" || ValidatePath(dir) != nil || node != "" && ValidatePath(node) != nil {
+		return false
+	}
+	if node != "" {
+		node = proto.JoinChroot(gn.cl.chroot, node)
+	}
+	gn.ss.DeleteMine(c, proto.JoinChroot(gn.cl.chroot, dir), prefix, mark, node)
+	return true
+}
+
 // Unwatch forgets a OneShot, whether it is registered or its request is still under way: then it never will be.
 func (gn Generation) Unwatch(w *OneShot) {
 	if gn.ss != nil {

@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -37,20 +36,20 @@ type nearest struct {
 
 // scan reads a list of children: how many are ahead, and which are nearest. It says whether the own znode is among them.
 // Other znodes that carry our prefix are what became of a create whose outcome was unknown, perhaps long after
-// (ZOOKEEPER-4907): they are returned.
+// (ZOOKEEPER-4907): they are returned. Of plain names those that may be are suspects, until they have been read.
 func (ct *contender) scan(kids client.ChildrenCall) (found bool, strays []string, err error) {
 	sc, err := kids.Scan()
 	if err != nil {
 		return false, nil, err
 	}
-	ct.below = 0
+	ct.below, ct.suspects = 0, nil
 	near := ct.near[:0]
 	for name, ok := sc.Next(); ok; name, ok = sc.Next() {
 		seq, other, ok := ct.claim.parse(name)
 		switch {
 		case string(name) == ct.name:
 			found = true
-		case ct.unknown && bytes.HasPrefix(name, ct.prefix):
+		case ct.unknown && ct.stray(name, ok):
 			strays = append(strays, string(name))
 		case ok && ct.claim.behind(ct.seq, seq) && ct.claim.waitsFor(other):
 			if other.capacity != ct.claim.capacity {

@@ -57,6 +57,9 @@ func newBase(c *client.Client, path string, k kind, opts []Option) *base {
 	if b.err == nil {
 		b.err = b.settings.check(k)
 	}
+	if b.stem != nil && b.err == nil {
+		b.err = client.ValidatePath(child(path, []byte(*b.stem+"0000000000")))
+	}
 	if b.curator {
 		b.dir = child(path, []byte("leases"))
 		b.gate = &base{c: c, dir: child(path, []byte("locks")), host: b.host, err: b.err}
@@ -70,6 +73,8 @@ func newBase(c *client.Client, path string, k kind, opts []Option) *base {
 // names is whose names the contenders have: holds of locks with others do not exclude each other.
 func (s *settings) names(k kind) string {
 	switch {
+	case s.stem != nil:
+		return "plain " + *s.stem
 	case s.curator:
 		return leaseMark
 	case k == permit:
@@ -106,7 +111,7 @@ func (b *base) acquire(ctx context.Context, op string, want claim, try bool) (*L
 	if l := b.carried(ctx); l != nil {
 		return nil, &Error{op, b.dir, l.nested(want.kind)}
 	}
-	want.layout, want.foreign = b.layout, b.foreign
+	want = b.named(want)
 	var l *Lease
 	var err error
 	if b.local {

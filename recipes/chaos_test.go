@@ -26,7 +26,7 @@ var (
 // TestChaos lets several clients with several goroutines each contend for one lock, while connections break, members are cut
 // off, commits are late, sessions expire and an operator deletes and changes znodes. At no time may two leases be good,
 // unless both are readers' or the operator took the znode of one away; and in the end nothing may be left. Some runs are
-// about a mutex, in all its forms on one path, the others about a read-write lock.
+// about a mutex, in all its forms on one path, of these some with plain names, the others about a read-write lock.
 func TestChaos(t *testing.T) { // conformance 3.2, 3.6 layer a; C146, C147, C152, C154
 	for i := range *chaosSeeds {
 		seed := *chaosSeed + uint64(i)
@@ -50,6 +50,7 @@ type chaos struct {
 	rng     *rand.Rand // of the goroutine that makes the faults
 	srv     *zktest.Server
 	rw      bool // the lock of this run is a read-write lock
+	plain   bool // it has plain names
 	clients []*chaosClient
 	heal    []func() // what ends the faults that are on
 	cuts    atomic.Int64
@@ -128,7 +129,7 @@ func (r *Reentrant) acquire(ctx context.Context, try bool, rng *rand.Rand) (chao
 func newChaos(t *testing.T, seed uint64) *chaos {
 	return &chaos{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), srv: zktest.New(), stop: make(chan struct{}),
 		leases: map[*Lease]struct{}{}, taken: map[string]bool{}, deleted: map[string]bool{}, expired: map[int64]bool{},
-		shared: map[*Lease]bool{}, counts: map[string]int{}, rw: seed%3 == 2}
+		shared: map[*Lease]bool{}, counts: map[string]int{}, rw: seed%3 == 2, plain: seed%6 == 1}
 }
 
 func (ch *chaos) run() {
@@ -193,7 +194,12 @@ func (ch *chaos) newLock(c *client.Client) chaosLock {
 			}
 		}
 	}
-	pick(Strict(), AlwaysList(), WatchOwnNode(), MaxHold(2*time.Second), NoLookAhead(), Revocable(nil))
+	pick(Strict(), AlwaysList(), WatchOwnNode(), MaxHold(2*time.Second), NoLookAhead())
+	if ch.plain {
+		opts = append(opts, PlainNames(chaosStem))
+	} else {
+		pick(Revocable(nil))
+	}
 	if ch.rw {
 		return NewRWMutex(c, "/lock", opts...)
 	}
@@ -286,9 +292,17 @@ func (ch *chaos) granted(l *Lease) {
 	}
 }
 
+// chaosStem is what plain names begin with.
+const chaosStem = "lock-"
+
 // attempt is what the names of the znodes of one attempt have in common: a writer that becomes a reader has two, and may not
-// know yet which of them it has.
-func attempt(node string) string { return node[:len("/lock/")+len(guidStart)+guidLen] }
+// know yet which of them it has. Plain names have nothing in common, but are given out once.
+func attempt(node string) string {
+	if !strings.HasPrefix(node, "/lock/"+guidStart) {
+		return node
+	}
+	return node[:len("/lock/")+len(guidStart)+guidLen]
+}
 
 // excused says whether the operator ended a hold behind its holder's back.
 func (ch *chaos) excused(l *Lease) bool {

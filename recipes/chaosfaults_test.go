@@ -101,6 +101,9 @@ func (ch *chaos) operator() {
 	if ch.rw {
 		k = one(writer)
 	}
+	if stem := chaosStem; ch.plain {
+		k.stem = &stem
+	}
 	mine, want, _ := k.parse([]byte(name))
 	for _, o := range ch.srv.Children("/lock") {
 		if seq, other, ok := k.parse([]byte(o)); ok && older(seq, mine) && want.waitsFor(other) {
@@ -109,14 +112,18 @@ func (ch *chaos) operator() {
 	}
 }
 
-// touch changes the data of a znode.
+// touch changes the data of a znode; if that tells whose it is only the version.
 func (ch *chaos) touch() {
 	if names := ch.srv.Children("/lock"); len(names) > 0 {
+		node := "/lock/" + names[ch.rng.IntN(len(names))]
 		data := []byte("touched")
 		if ch.rng.IntN(2) == 0 {
 			data = []byte(revokeText)
 		}
-		_ = ch.srv.Set("/lock/"+names[ch.rng.IntN(len(names))], data) // it may be gone by now
+		if ch.plain {
+			data, _, _ = ch.srv.Get(node)
+		}
+		_ = ch.srv.Set(node, data) // it may be gone by now
 	}
 }
 

@@ -39,6 +39,12 @@ type contender struct {
 	czxid   int64
 	unknown bool // the outcome of a create with this prefix is or was unknown
 
+	// With PlainNames.
+	marked   []byte           // data of the znodes, which ends in a mark that no other attempt has
+	mark     string           // what no other attempt has
+	suspects []string         // names in the last list that may be ours, and have not been read
+	read     map[string]int64 // names that have been read: the czxid of a znode of ours, 0 for others'
+
 	// What the last list said.
 	listed bool    // it can be trusted: no reconnect since (rule 4)
 	conn   uint64  // the connection that brought it
@@ -74,6 +80,9 @@ func (ct *contender) reset() {
 	}
 	ct.prefix = ct.claim.appendPrefix(ct.prefix[:0])
 	ct.unique = len(ct.prefix)
+	if ct.claim.stem != nil {
+		ct.newMark()
+	}
 	ct.prefix = append(ct.prefix, ct.claim.mark()...)
 	ct.path = child(ct.b.dir, ct.prefix)
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false

@@ -48,7 +48,8 @@
 // Znodes are named as Curator names them, so that Curator's InterProcessMutex and go-zookeeper's Lock on the same path
 // exclude a Mutex and a Reentrant and are excluded by them, and so do InterProcessReadWriteLock and RWMutex. Other names
 // are ignored: kazoo's and WriteLock's contenders must use other paths (docs/locks.md 2.9), unless KazooNames or CountForeign
-// say otherwise. A Mutex and an RWMutex on one path do not see each other.
+// say otherwise. PlainNames gives a Mutex, Reentrant or Election the names of hand-written clients, a prefix and a number, and tells
+// their znodes apart by what it puts behind their data. A Mutex and an RWMutex on one path do not see each other.
 //
 // # Round trips
 //

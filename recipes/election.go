@@ -179,7 +179,7 @@ func (e *Election) observed(ctx context.Context) (Participant, *client.Watch, er
 		case err != nil:
 			return Participant{}, nil, err
 		}
-		leader.fill(node.Data, node.Stat)
+		b.fill(&leader, node.Data, node.Stat)
 		leader.Holds = true
 		return leader, w, nil
 	}
@@ -199,8 +199,9 @@ func (e *Election) nobody(ctx context.Context) (*client.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
+	want := e.b.named(e.claim())
 	for _, name := range list.Names {
-		if _, _, ok := e.claim().parse([]byte(name)); ok {
+		if _, _, ok := want.parse([]byte(name)); ok {
 			w.Close()
 			return nil, nil
 		}

@@ -63,7 +63,7 @@ func resign(t *testing.T, l *Leadership) {
 }
 
 // layouts are the names that an election can have.
-var layouts = map[string][]Option{"as LeaderSelector": nil, "as LeaderLatch": {LatchNames()}}
+var layouts = map[string][]Option{"as LeaderSelector": nil, "as LeaderLatch": {LatchNames()}, "plain": {PlainNames("n_")}}
 
 func TestElectionSuccession(t *testing.T) { // A1: first come, first served; K55, K61
 	for name, opts := range layouts {

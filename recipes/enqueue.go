@@ -12,7 +12,10 @@ import (
 // enqueue makes the own znode and reads the queue, in one flight if the path exists, in two otherwise.
 func (ct *contender) enqueue(ctx context.Context) error {
 	for tries := 0; ; tries++ {
-		_, err := ct.createAndList(ctx, tries > 0)
+		strays, err := ct.createAndList(ctx, tries > 0)
+		if err == nil && len(ct.suspects) > 0 {
+			err = ct.keepOldestMarked(ctx, strays)
+		}
 		switch {
 		case err == nil:
 			return ct.verify()
@@ -55,9 +58,9 @@ func (e *sessionKindError) Unwrap() error { return e.err }
 func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []string, err error) {
 	var levels []client.CreateCall
 	if parents {
-		levels = ct.addParents(ct.g)
+		levels, ct.read = ct.addParents(ct.g), nil
 	}
-	ct.mine, ct.creating = ct.g.Create(ct.path, ct.b.nodeData(ct.gen), client.ModeEphemeralSequential, ct.b.acl), true
+	ct.mine, ct.creating = ct.g.Create(ct.path, ct.data(), client.ModeEphemeralSequential, ct.b.acl), true
 	asked := ct.ask(ct.g)
 	if err := ct.flight(ctx); err != nil {
 		return nil, err
@@ -197,7 +200,9 @@ func (ct *contender) verify() error {
 func (ct *contender) recover(ctx context.Context) error {
 	for {
 		strays, err := ct.createAndList(ctx, false)
-		if err == nil && len(strays) > 0 {
+		if err == nil && ct.claim.stem != nil {
+			err = ct.keepOldestMarked(ctx, strays)
+		} else if err == nil && len(strays) > 0 {
 			err = ct.keepOldest(ctx, strays)
 		}
 		if !errors.Is(err, client.ErrConnectionLoss) {

@@ -99,7 +99,7 @@ func (ct *contender) takeOver(ctx context.Context) *Lease {
 
 // stamp writes the znode, so that its version tells this holder from the one before (docs/locks.md A9).
 func (ct *contender) stamp(ctx context.Context) bool {
-	set := ct.g.Set(ct.node, ct.b.nodeData(ct.gen), int32(ct.hand)-1)
+	set := ct.g.Set(ct.node, ct.data(), int32(ct.hand)-1)
 	if ct.flight(ctx) != nil {
 		return false
 	}

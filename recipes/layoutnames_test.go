@@ -114,6 +114,11 @@ func fuzzClaims() (cs []claim) {
 			}
 		}
 	}
+	for _, stem := range []string{"lock-", "n_", "-n1-w"} {
+		c := one(exclusive)
+		c.stem = &stem
+		cs = append(cs, c)
+	}
 	return cs
 }
 
@@ -156,10 +161,12 @@ func FuzzParseName(f *testing.F) {
 
 // What each layout writes, in full.
 func TestLayoutNames(t *testing.T) {
+	stem := "n_"
 	for _, tc := range []struct {
 		c    claim
-		want string // with the digits of the GUID as 0
+		want string // with the digits of the GUID as 0, if there is one
 	}{
+		{claim{kind: exclusive, stem: &stem}, "n_"},
 		{claim{kind: exclusive}, "_c_00000000-0000-0000-0000-000000000000-lock-"},
 		{claim{kind: writer}, "_c_00000000-0000-0000-0000-000000000000-__WRIT__"},
 		{claim{kind: reader}, "_c_00000000-0000-0000-0000-000000000000-__READ__"},
@@ -173,7 +180,7 @@ func TestLayoutNames(t *testing.T) {
 		{claim{kind: reader, layout: kazooLayout}, "00000000000000000000000000000000__rlock__"},
 	} {
 		prefix := tc.c.appendPrefix(nil)
-		start := strings.Index(tc.want, "00")
+		start := max(strings.Index(tc.want, "00"), 0)
 		guid := strings.Map(func(r rune) rune {
 			if strings.ContainsRune("0123456789abcdef", r) {
 				return '0'

@@ -20,9 +20,7 @@ type effort struct {
 func (m *MultiLock) effort(try bool) *effort {
 	e := &effort{leases: make([]*Lease, len(m.parts)), judge: &contender{}}
 	for _, p := range m.parts {
-		want := p.want
-		want.layout, want.foreign = p.b.layout, p.b.foreign
-		ct := p.b.contender(want, try)
+		ct := p.b.contender(p.b.named(p.want), try)
 		ct.reset()
 		e.cts = append(e.cts, ct)
 		if e.judge.b == nil || p.b.failGone {
@@ -120,9 +118,9 @@ func (e *effort) createAndList(ctx context.Context, parents bool) error {
 	asked := make([]question, len(e.cts))
 	for i, ct := range e.cts {
 		if parents {
-			levels[i] = ct.addParents(e.g)
+			levels[i], ct.read = ct.addParents(e.g), nil
 		}
-		ops[i] = client.CreateOp(ct.path, ct.b.nodeData(ct.gen), client.ModeEphemeralSequential, ct.b.acl)
+		ops[i] = client.CreateOp(ct.path, ct.data(), client.ModeEphemeralSequential, ct.b.acl)
 	}
 	multi := e.g.Multi(ops...)
 	for i, ct := range e.cts {
@@ -186,7 +184,12 @@ func (e *effort) created(multi client.MultiCall, levels [][]client.CreateCall) e
 // look takes the answers about one part's queue.
 func (e *effort) look(ctx context.Context, ct *contender, asked question) error {
 	strays, err := ct.look(asked)
-	if errors.Is(err, client.ErrConnectionLoss) { // between the replies
+	again := errors.Is(err, client.ErrConnectionLoss) // between the replies
+	if err == nil && len(ct.suspects) > 0 {
+		again, err = ct.sift(ctx) // those of ours are counted as ahead
+		again = again || errors.Is(err, client.ErrConnectionLoss)
+	}
+	if again {
 		err = ct.list(ctx, false)
 	}
 	if errors.Is(err, client.ErrNoNode) { // the path is gone, and our znode with it

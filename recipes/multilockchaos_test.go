@@ -56,7 +56,7 @@ type multiChaos struct {
 	grants  int
 }
 
-// The locks: what kind each is, by the first letter, and permits.
+// The locks: what kind each is, by the first letter, n for a mutex with plain names, and permits.
 var multiChaosPaths = []string{"/m/1", "/m/2", "/n", "/rw/1", "/rw/2", "/s"}
 
 const multiChaosPermits = 3
@@ -75,6 +75,8 @@ func (ch *multiChaos) part(c *client.Client, path string, rng *rand.Rand) Part {
 		}
 	}
 	switch {
+	case path == "/n":
+		return NewMutex(c, path, append(opts, PlainNames("n_"))...).Part()
 	case path == "/s":
 		return NewSemaphore(c, path, multiChaosPermits, opts...).Part(1 + rng.IntN(multiChaosPermits))
 	case !strings.HasPrefix(path, "/rw/"):
@@ -110,7 +112,8 @@ func (ch *multiChaos) run() int {
 		ch.t.Fatalf("deadlock: %+v", ch.srv.Sessions())
 	}
 	for _, c := range ch.cs {
-		releaseAll(ch.t, lockAll(ch.t, mutexes(c, multiChaosPaths[:3]...)))
+		releaseAll(ch.t, lockAll(ch.t, mutexes(c, multiChaosPaths[:2]...)))
+		release(ch.t, lock(ch.t, NewMutex(c, "/n", PlainNames("n_"))))
 	}
 	<-time.After(time.Minute)
 	nothingLeft(ch.t, ch.srv)
@@ -189,8 +192,11 @@ func (ch *multiChaos) keep(ml *MultiLease, rng *rand.Rand) {
 	}
 }
 
-// nodeID is what the names of the znodes of one attempt at one path have in common.
+// nodeID is what the names of the znodes of one attempt at one path have in common, or a plain name, which is given out once.
 func nodeID(node string) string {
+	if !strings.Contains(node, guidStart) {
+		return node
+	}
 	return node[:strings.LastIndexByte(node, '/')+1+len(guidStart)+guidLen]
 }
 

@@ -56,19 +56,28 @@ func TestLostMulti(t *testing.T) { // A10 rule 16, G6, I12
 		"a znode of it deleted": func(srv *zktest.Server, c *client.Client) { lostAndPartlyDeleted(srv, c, "/a") },
 		"another of it deleted": func(srv *zktest.Server, c *client.Client) { lostAndPartlyDeleted(srv, c, "/b") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, srv *zktest.Server) {
-				c := dial(t, srv)
-				defer c.Close()
-				m := NewMultiLock(NewMutex(c, "/a").Part(), NewRWMutex(c, "/b").Part(), NewSemaphore(c, "/c", 3).Part(2))
-				releaseAll(t, lockAll(t, m)) // the paths exist
-				fault(srv, c)
-				ml := lockAll(t, m)
-				oneTransaction(t, srv, ml)
-				releaseAll(t, ml)
-				nothingLeft(t, srv)
+		for names, parts := range map[string]func(c *client.Client) []Part{
+			"": func(c *client.Client) []Part {
+				return []Part{NewMutex(c, "/a").Part(), NewRWMutex(c, "/b").Part(), NewSemaphore(c, "/c", 3).Part(2)}
+			},
+			", plain names": func(c *client.Client) []Part {
+				return []Part{NewMutex(c, "/a", PlainNames("lock-")).Part(), NewMutex(c, "/b", PlainNames("n_")).Part(), NewRWMutex(c, "/c").RPart()}
+			},
+		} {
+			t.Run(name+names, func(t *testing.T) {
+				bubble(t, func(t *testing.T, srv *zktest.Server) {
+					c := dial(t, srv)
+					defer c.Close()
+					m := NewMultiLock(parts(c)...)
+					releaseAll(t, lockAll(t, m)) // the paths exist
+					fault(srv, c)
+					ml := lockAll(t, m)
+					oneTransaction(t, srv, ml)
+					releaseAll(t, ml)
+					nothingLeft(t, srv)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -159,51 +168,53 @@ func TestMultiLockCancelled(t *testing.T) {
 			return func() { h.Release(); end() }
 		}, true, "/b"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, srv *zktest.Server) {
-				other, c := dial(t, srv), dialTo(t, srv, "two:2181")
-				defer other.Close()
-				defer c.Close()
-				m := mutexes(c, "/a", "/b", "/c")
-				releaseAll(t, lockAll(t, m))
-				end := tc.before(t, srv, other, c)
-				ctx, cancel := context.WithCancel(t.Context())
-				w := queuedAll(ctx, m)
-				if w.over() {
-					t.Fatalf("over: %v", w.err)
-				}
-				began := time.Now()
-				cancel()
-				w.ended(t)
-				if !errors.Is(w.err, context.Canceled) || errors.Is(w.err, ErrCleanupPending) != tc.pending {
-					t.Errorf("%v", w.err)
-				}
-				if d := time.Since(began); d > CleanupGrace || !tc.pending && d > 0 {
-					t.Errorf("after %v", d)
-				}
-				synctest.Wait()
-				for _, p := range []string{"/a", "/b", "/c"} {
-					if n := len(srv.Children(p)); !tc.pending && (n > 0) != (p == tc.busy) {
-						t.Errorf("%s: %v", p, srv.Children(p))
+		for names, opts := range map[string][]Option{"": nil, ", plain names": {PlainNames("n_")}} {
+			t.Run(name+names, func(t *testing.T) {
+				bubble(t, func(t *testing.T, srv *zktest.Server) {
+					other, c := dial(t, srv), dialTo(t, srv, "two:2181")
+					defer other.Close()
+					defer c.Close()
+					m := NewMultiLock(NewMutex(c, "/a", opts...).Part(), NewMutex(c, "/b", opts...).Part(), NewMutex(c, "/c", opts...).Part())
+					releaseAll(t, lockAll(t, m))
+					end := tc.before(t, srv, other, c)
+					ctx, cancel := context.WithCancel(t.Context())
+					w := queuedAll(ctx, m)
+					if w.over() {
+						t.Fatalf("over: %v", w.err)
 					}
-				}
-				end()
-				<-time.After(3 * time.Second)
-				nothingLeft(t, srv)
-				releaseAll(t, lockAll(t, m))
-				if n := c.CleanupsPending(); n != 0 {
-					t.Errorf("%d clean-ups", n)
-				}
+					began := time.Now()
+					cancel()
+					w.ended(t)
+					if !errors.Is(w.err, context.Canceled) || errors.Is(w.err, ErrCleanupPending) != tc.pending {
+						t.Errorf("%v", w.err)
+					}
+					if d := time.Since(began); d > CleanupGrace || !tc.pending && d > 0 {
+						t.Errorf("after %v", d)
+					}
+					synctest.Wait()
+					for _, p := range []string{"/a", "/b", "/c"} {
+						if n := len(srv.Children(p)); !tc.pending && (n > 0) != (p == tc.busy) {
+							t.Errorf("%s: %v", p, srv.Children(p))
+						}
+					}
+					end()
+					<-time.After(3 * time.Second)
+					nothingLeft(t, srv)
+					releaseAll(t, lockAll(t, m))
+					if n := c.CleanupsPending(); n != 0 {
+						t.Errorf("%d clean-ups", n)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
-// holdPath has another client hold one path.
+// holdPath has another client hold one path, with the names of either kind.
 func holdPath(path string) func(*testing.T, *zktest.Server, *client.Client, *client.Client) func() {
 	return func(t *testing.T, _ *zktest.Server, other, _ *client.Client) func() {
-		l := lock(t, NewMutex(other, path))
-		return func() { release(t, l) }
+		l, plain := lock(t, NewMutex(other, path)), lock(t, NewMutex(other, path, PlainNames("n_")))
+		return func() { release(t, l); release(t, plain) }
 	}
 }
 

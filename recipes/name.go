@@ -37,10 +37,11 @@ const (
 // claim is what a contender wants, as the name of its znode says.
 type claim struct {
 	kind     kind
-	weight   int // permits that it takes; 1 but for a semaphore
-	capacity int // permits that there are; 1 but for a semaphore, and 0 when the path's znode says how many
 	layout   layout
-	foreign  bool // names of other layouts count as well
+	foreign  bool    // names of other layouts count as well
+	weight   int     // permits that it takes; 1 but for a semaphore
+	capacity int     // permits that there are; 1 but for a semaphore, and 0 when the path's znode says how many
+	stem     *string // all that the name has before its number, with PlainNames; a pointer, as each lease has a claim
 }
 
 // layout is whose names the znodes of a mutex or read-write lock have.
@@ -61,6 +62,8 @@ func (c claim) of(k kind) claim { c.kind = k; return c }
 // mark is what the name has before its number.
 func (c claim) mark() string {
 	switch {
+	case c.stem != nil:
+		return *c.stem
 	case c.layout == kazooLayout && c.kind == reader:
 		return kazooRead
 	case c.layout == kazooLayout:
@@ -84,6 +87,10 @@ func (c claim) mark() string {
 // parse reads the name of a contender for the same lock as c's: its number, and what it wants. Of a read-write lock's name
 // what follows the last marker counts, the read marker before the other (Curator's getSortingSequence).
 func (c claim) parse(name []byte) (seq int32, other claim, ok bool) {
+	if c.stem != nil {
+		seq, ok = parsePlain(name, *c.stem)
+		return seq, c, ok
+	}
 	switch c.kind {
 	case reader, writer:
 		if seq, ok = parseSequence(name, c.of(reader).mark()); ok {
@@ -155,8 +162,11 @@ func (c claim) shares() bool {
 	return c.kind == reader || c.kind == permit && c.capacity != 1 || c.kind == lease
 }
 
-// appendPrefix appends what makes the name of a znode unique: a random UUID, as the layout writes it.
+// appendPrefix appends what makes the name of a znode unique: a random UUID, as the layout writes it. Plain names are not.
 func (c claim) appendPrefix(dst []byte) []byte {
+	if c.stem != nil {
+		return dst
+	}
 	switch c.layout {
 	case kazooLayout:
 		return appendGUID(dst, false)

@@ -38,6 +38,7 @@ type settings struct {
 	latch   bool // the names of Curator's LeaderLatch
 	layout  layout
 	foreign bool
+	stem    *string // with PlainNames
 }
 
 // check finds options that do not go together, or not with the recipe.
@@ -57,10 +58,22 @@ func (s *settings) check(k kind) error {
 		return errors.New("CuratorSemaphore is for semaphores and mutexes")
 	case s.guarded && s.grants == 0:
 		return errors.New("GuardedHandover without HandOver")
+	case s.stem != nil && k != exclusive && k != latch:
+		return errors.New("PlainNames is for mutexes and elections")
+	case s.stem != nil && (s.layout != curatorLayout || s.foreign || s.latch || s.curator):
+		return errors.New("PlainNames with another option about names")
+	case s.stem != nil && s.revocable:
+		return errors.New("Revocable with PlainNames: who asks overwrites what tells the znodes apart")
 	case s.revocable && s.ownData:
 		return errors.New("Revocable with Data: revocation needs the data of the znode for itself")
 	}
 	return nil
+}
+
+// named returns c with what the options say of names.
+func (s *settings) named(c claim) claim {
+	c.layout, c.foreign, c.stem = s.layout, s.foreign, s.stem
+	return c
 }
 
 // parents is how missing levels of the path are made.
@@ -206,6 +219,22 @@ func KazooNames() Option {
 // alone: either excludes both.
 func GoZookeeperNames() Option {
 	return option(func(s *settings) error { s.layout = goZKLayout; return nil })
+}
+
+// PlainNames gives the znodes of a mutex or election names of nothing but prefix and number, as hand-written clients have them:
+// "lock-" makes <path>/lock-0000000000, "n_" makes <path>/n_0000000000. Children that begin with exactly the prefix and end in a
+// number right behind it count, all others are ignored; but hand-written clients sort all children, so one path should have one
+// prefix. It must not be empty or end in a digit, in two minus signs or be one, as it could not be told from the number then.
+//
+// Such a name does not say whose the znode is, so its data does: what Data or the default puts there has " id=" and a random
+// UUID behind it, new with each attempt. Participants and Observe leave that out. It is how a create whose reply was lost is found
+// again, so nobody may write these znodes, which excludes Revocable, and Revoke: if somebody does just then, the lock stays
+// taken until the session ends. It includes PersistentParents, since hand-written clients do not expect the path to vanish.
+func PlainNames(prefix string) Option {
+	return option(func(s *settings) error {
+		s.stem, s.plain = &prefix, true
+		return checkStem(prefix)
+	})
 }
 
 // CountForeign makes a mutex wait for the znodes of other clients' locks on its path as well: Curator's, go-zookeeper's, kazoo's

@@ -62,7 +62,7 @@ func (p *Participant) holds(before []Participant) bool {
 
 // queue lists the znodes of the contenders, in order.
 func (b *base) queue(ctx context.Context, want claim) ([]Participant, error) {
-	want.layout, want.foreign = b.layout, b.foreign
+	want = b.named(want)
 	if b.gate != nil {
 		want.kind = lease
 	}
@@ -123,7 +123,7 @@ func (b *base) read(ctx context.Context, ps []Participant) error {
 		var e *client.Error
 		switch {
 		case err == nil:
-			p.fill(data, stat)
+			b.fill(p, data, stat)
 		case errors.As(err, &e) && e.Outcome == client.OutcomeRejected:
 			p.Err = err
 		default:
@@ -134,7 +134,10 @@ func (b *base) read(ctx context.Context, ps []Participant) error {
 }
 
 // fill puts in what the znode says.
-func (p *Participant) fill(data []byte, stat client.Stat) {
+func (b *base) fill(p *Participant, data []byte, stat client.Stat) {
+	if b.stem != nil {
+		data = unmarked(data)
+	}
 	p.Data, p.Session, p.Token = data, stat.EphemeralOwner, Token{Zxid: stat.Czxid}
 	p.Created = time.UnixMilli(stat.Ctime)
 }

@@ -207,7 +207,7 @@ func (l *Lease) startDelete(waits bool) {
 	}
 	l.cleanup.Owner, l.cleanup.Now = (*leaseCleanup)(l), waits && !pass // what the next in line sends may go out with it
 	if both {
-		l.gen.DeleteMatching(&l.cleanup, l.b.dir, ct.guid())
+		ct.search(&l.cleanup, node)
 	} else {
 		l.gen.Delete(&l.cleanup, node, ct.g)
 	}

@@ -145,7 +145,13 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 			return err
 		}
 		strays, err := ct.look(asked)
+		again := false
+		if err == nil && len(ct.suspects) > 0 {
+			again, err = ct.sift(ctx)
+		}
 		switch {
+		case again:
+			continue // of ours some were counted as ahead, or the answers came from somewhere else
 		case errors.Is(err, client.ErrConnectionLoss):
 			ct.listed = false
 			if err := ct.pace.lost(ctx); err != nil {
@@ -230,7 +236,7 @@ func (ct *contender) clean(gone bool) (started []*client.Cleanup) {
 	}
 	if ct.unknown {
 		c := new(client.Cleanup)
-		ct.gen.DeleteMatching(c, ct.b.dir, ct.guid())
+		ct.search(c, "")
 		started = append(started, c)
 	}
 	return started

@@ -22,6 +22,7 @@ type Cleanup struct {
 	searching   bool   // the group in flight is the search
 	lost        bool   // a delete has been lost: "no node" may be its own work
 	hit         bool   // the search has found something before
+	mine        *mine  // with DeleteMine, else nil
 
 	mu   sync.Mutex    // guards what follows; innermost
 	over bool          // done
@@ -46,6 +47,15 @@ func (s *Session) Delete(c *Cleanup, path string, g *Group) {
 // (docs/locks.md A10 rule 10).
 func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
 	c.s, c.dir, c.prefix = s, dir, prefix
+	s.cleaner.start(c)
+}
+
+// DeleteMine starts the deletion of node, unless it is empty, and of every child of dir that a create with an unknown outcome
+// may have left where the name does not tell whose it is: whose name begins with prefix, which belongs to this session, and
+// whose data ends in mark. It looks as DeleteMatching does, and reads what the name may be of. One that may not be read is left
+// alone, and is the result if nothing else is amiss.
+func (s *Session) DeleteMine(c *Cleanup, dir, prefix, mark, node string) {
+	c.s, c.dir, c.prefix, c.mine = s, dir, prefix, &mine{mark: mark, node: node}
 	s.cleaner.start(c)
 }
 
@@ -78,12 +88,20 @@ func (c *Cleanup) prepare() {
 	g := c.g
 	g.Reset()
 	c.searching = c.path == ""
-	if c.searching {
-		g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
-		g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
-	} else {
+	if !c.searching {
 		appendDelete(g, c.path)
+		return
 	}
+	if c.mine != nil {
+		c.mine.begin(g)
+	}
+	c.appendSearch()
+}
+
+func (c *Cleanup) appendSearch() {
+	g := c.g
+	g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
+	g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
 }
 
 func appendDelete(g *Group, path string) {
@@ -102,6 +120,8 @@ func (c *Cleanup) receive(g *Group) {
 	case o == Unknown && err == ErrConnectionLoss:
 		c.lost = true
 		cl.park(c)
+	case c.mine != nil && c.mine.reading > 0:
+		c.judge()
 	case o == NotSent, o == Unknown:
 		cl.finish(c, err)
 	case err == error(proto.ErrThrottled):
@@ -149,9 +169,27 @@ func (c *Cleanup) found(body []byte) {
 			hits = append(hits, string(name))
 		}
 	}
+	switch {
+	case r.Err() != nil:
+		cl.finish(c, r.Err())
+	case c.mine != nil:
+		c.hit = c.hit || c.mine.deleted(c.g)
+		c.mine.candidates, c.mine.refused = hits, nil
+		c.readNext()
+	default:
+		c.remove(hits)
+	}
+}
+
+// remove deletes what a search has come to, and searches again; if that is nothing the cleanup is done.
+func (c *Cleanup) remove(hits []string) {
+	cl := &c.s.cleaner
 	if len(hits) == 0 {
-		err := r.Err()
-		if err == nil && !c.hit && !c.lost {
+		var err error
+		switch {
+		case c.mine != nil && c.mine.refused != nil:
+			err = c.mine.refused
+		case !c.hit && !c.lost:
 			err = proto.ErrNoNode
 		}
 		cl.finish(c, err)
@@ -163,8 +201,7 @@ func (c *Cleanup) found(body []byte) {
 	for _, name := range hits {
 		appendDelete(g, join(c.dir, name))
 	}
-	g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
-	g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
+	c.appendSearch()
 	cl.enqueue(c, false)
 }
 

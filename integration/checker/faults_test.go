@@ -153,9 +153,16 @@ func endSession(m *sim, rng *rand.Rand) bool {
 }
 
 func writeZnode(m *sim, rng *rand.Rand) bool {
-	path := m.paths[rng.IntN(len(m.paths))]
-	names := m.srv.Children(path)
-	return len(names) > 0 && m.srv.Set(path+"/"+names[rng.IntN(len(names))], []byte("touched")) == nil
+	p := rng.IntN(len(m.paths))
+	names := m.srv.Children(m.paths[p])
+	if len(names) == 0 {
+		return false
+	}
+	path, data := m.paths[p]+"/"+names[rng.IntN(len(names))], []byte("touched")
+	if m.sites[p].kind == plains { // whose data tells whose they are
+		data, _, _ = m.srv.Get(path)
+	}
+	return m.srv.Set(path, data) == nil
 }
 
 // remove deletes the i-th znode of a queue, and says whether it did. When somebody else was faster, perhaps the end of the session, it
@@ -180,13 +187,13 @@ func (m *sim) remove(p, i int) bool {
 }
 
 // wipe deletes a queue with its parent, so that the numbers begin anew; but not a parent that says how many permits there are, without
-// which nobody can get any.
+// which nobody can get any, nor one of plain names, by which the run tells what is whose.
 func (m *sim) wipe(p int) bool {
 	some := false
 	for m.remove(p, 0) {
 		some = true
 	}
-	return m.sites[p].kind != numbered && m.srv.Delete(m.paths[p]) == nil || some
+	return m.sites[p].kind != numbered && m.sites[p].kind != plains && m.srv.Delete(m.paths[p]) == nil || some
 }
 
 // describe returns the number of faults and a table of them.

@@ -71,10 +71,11 @@ const (
 	numbered   // semaphores whose znode says how many permits there are
 	elections  // of one client after the other an election, else mutexes, which have the same names
 	latches    // elections with the names of Curator's LeaderLatch
+	plains     // mutexes, re-entrant ones and elections with plain names
 )
 
 var kinds = map[kind]string{mutexes: "mutexes", reentrants: "re-entrant mutexes", readWrite: "read-write locks", semaphores: "semaphores",
-	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names"}
+	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names", plains: "mutexes with plain names"}
 
 // maker makes the lock of one client on one path.
 type maker func(c *client.Client, s site, rng *rand.Rand) lock
@@ -89,6 +90,7 @@ type contender struct {
 const (
 	lockMark  = "-lock-"
 	latchMark = "-latch-"
+	plainMark = "plain-"
 	readMark  = "__READ__"
 	writeMark = "__WRIT__"
 )
@@ -100,7 +102,7 @@ var permitMark = regexp.MustCompile(`-n[0-9]+-w[0-9]+-`)
 func contenders(names []string) []contender {
 	var out []contender
 	for _, name := range names {
-		for _, mark := range []string{lockMark, latchMark, readMark, writeMark, permitMark.FindString(name)} {
+		for _, mark := range []string{lockMark, latchMark, plainMark, readMark, writeMark, permitMark.FindString(name)} {
 			if mark == "" {
 				continue
 			}

@@ -58,6 +58,8 @@ func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
 		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight) }, tr}
 	case latches:
 		return multiPart{}
+	case plains:
+		opts = append(opts, recipes.PlainNames(plainMark))
 	}
 	m := recipes.NewMutex(c, s.path, opts...) // which re-entrant ones and elections wait for
 	return multiPart{func(how) recipes.Part { return m.Part() }, tr}

@@ -56,6 +56,8 @@ func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
 		return numberedLock{semaphoreLock{recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...), tr}}
 	case s.kind == latches:
 		return newElection(c, s.path, tr, append(opts, recipes.LatchNames()))
+	case s.kind == plains:
+		return newPlain(c, s.path, rng)
 	case s.kind == reentrants && rng.IntN(2) == 0:
 		return reentrantLock{recipes.NewReentrant(c, s.path, opts...), tr}
 	case s.kind == elections && rng.IntN(2) == 0:
@@ -64,6 +66,21 @@ func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
 		return newElection(c, s.path, tr, opts)
 	}
 	return mutexLock{recipes.NewMutex(c, s.path, opts...), tr}
+}
+
+// newPlain makes one of the locks that may have plain names.
+func newPlain(c *client.Client, path string, rng *rand.Rand) lock {
+	names := recipes.PlainNames(plainMark)
+	switch rng.IntN(4) {
+	case 0:
+		opts, tr := someOptions(latches, rng)
+		return newElection(c, path, tr, append(opts, names))
+	case 1:
+		opts, tr := someOptions(plains, rng)
+		return reentrantLock{recipes.NewReentrant(c, path, append(opts, names)...), tr}
+	}
+	opts, tr := someOptions(plains, rng)
+	return mutexLock{recipes.NewMutex(c, path, append(opts, names)...), tr}
 }
 
 // mutexLock is a recipes.Mutex.

@@ -100,6 +100,6 @@ func everySeed(t *testing.T, s setup) {
 
 // TestRecipes has the locks of package recipes go through seeded faults.
 func TestRecipes(t *testing.T) {
-	everySeed(t, setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches}, multi: true,
+	everySeed(t, setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains}, multi: true,
 		model: LockModel(), faults: usual})
 }

@@ -3,7 +3,7 @@
 //
 // The others are what their users run. Curator 5.4 and 5.7, and the WriteLock that comes with ZooKeeper, run in a Java virtual
 // machine each; folder java has the program that drives them, which is compiled when the tests begin. kazoo runs in Python,
-// driven by the program in folder python. go-zookeeper runs here.
+// driven by the program in folder python. go-zookeeper runs here, as does a client written by hand on top of it.
 //
 // # Where they come from
 //
