@@ -63,7 +63,8 @@ func newBase(c *client.Client, path string, k kind, opts []Option) *base {
 	if b.curator {
 		b.dir = child(path, []byte("leases"))
 		b.gate = &base{c: c, dir: child(path, []byte("locks")), host: b.host, err: b.err}
-		b.gate.settings = settings{acl: b.acl, plain: b.plain, noOwn: b.noOwn, relist: b.relist, noAhead: b.noAhead, failGone: b.failGone}
+		b.gate.settings = settings{acl: b.acl, plain: b.plain, noOwn: b.noOwn, relist: b.relist, noAhead: b.noAhead, failGone: b.failGone,
+			data: b.data, ownData: b.ownData}
 		b.gate.key = holdKey{c.Identity(), c.FullPath(b.gate.dir), lockMark}
 	}
 	b.key = holdKey{c.Identity(), c.FullPath(path), b.names(k)}
@@ -91,14 +92,14 @@ func (b *base) usable(ctx context.Context, op string) error {
 	case b == nil:
 		return &Error{op, "", client.ErrZeroValue}
 	case b.err != nil:
-		return &Error{op, b.dir, b.err}
+		return &Error{op, b.path(), b.err}
 	case ctx == nil:
-		return &Error{op, b.dir, client.ErrNilContext}
+		return &Error{op, b.path(), client.ErrNilContext}
 	case b.c == nil:
-		return &Error{op, b.dir, client.ErrZeroValue}
+		return &Error{op, b.path(), client.ErrZeroValue}
 	}
 	if err := ctx.Err(); err != nil {
-		return &Error{op, b.dir, err}
+		return &Error{op, b.path(), err}
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (b *base) acquire(ctx context.Context, op string, want claim, try bool) (*L
 		return nil, err
 	}
 	if l := b.carried(ctx); l != nil {
-		return nil, &Error{op, b.dir, l.nested(want.kind)}
+		return nil, &Error{op, b.path(), l.nested(want.kind)}
 	}
 	want = b.named(want)
 	var l *Lease
@@ -120,7 +121,7 @@ func (b *base) acquire(ctx context.Context, op string, want claim, try bool) (*L
 		l, err = b.contend(ctx, want, try, nil)
 	}
 	if err != nil {
-		return nil, &Error{op, b.dir, err}
+		return nil, &Error{op, b.path(), err}
 	}
 	return l, nil
 }

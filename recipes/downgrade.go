@@ -24,13 +24,13 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 		return &Error{"downgrade", "", ErrNotHeld}
 	}
 	if ctx == nil {
-		return &Error{"downgrade", l.b.dir, client.ErrNilContext}
+		return &Error{"downgrade", l.b.path(), client.ErrNilContext}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.checkClock()
 	if err := l.beginDowngrade(cancel); err != nil {
-		return &Error{"downgrade", l.b.dir, err}
+		return &Error{"downgrade", l.b.path(), err}
 	}
 	defer l.afterFunc(cancel)() // a hold that has ended waits for nothing
 	if l.ct.guard != nil {
@@ -49,7 +49,7 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 		l.startDelete(false) // it was released in the meantime
 	}
 	if err != nil {
-		return &Error{"downgrade", l.b.dir, err}
+		return &Error{"downgrade", l.b.path(), err}
 	}
 	return nil
 }

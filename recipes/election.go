@@ -150,7 +150,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Participant, error] {
 				err = losses.lost(ctx)
 			}
 			if err != nil {
-				yield(Participant{}, &Error{"observe", e.b.dir, err})
+				yield(Participant{}, &Error{"observe", e.b.path(), err})
 				return
 			}
 		}

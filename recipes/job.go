@@ -59,7 +59,7 @@ func (j *SingletonJob) Run(ctx context.Context, f func(context.Context, *Lease) 
 // Running returns who runs the job, and false if nobody does.
 func (j *SingletonJob) Running(ctx context.Context) (Participant, bool, error) {
 	ps, err := j.mutex().base().participants(ctx, one(exclusive))
-	if err != nil || len(ps) == 0 {
+	if err != nil || len(ps) == 0 || !ps[0].Holds { // with CuratorSemaphore somebody may be deciding
 		return Participant{}, false, err
 	}
 	return ps[0], true, nil

@@ -56,7 +56,7 @@ func NewMultiLock(parts ...Part) *MultiLock {
 		case p.b.err != nil:
 			m.err = p.b.err
 		case p.b.local || p.b.gate != nil:
-			m.err = errors.New("a lock with LocalQueue, HandOver or CuratorSemaphore cannot be part of another: " + p.b.dir)
+			m.err = errors.New("a lock with LocalQueue, HandOver or CuratorSemaphore cannot be part of another: " + p.b.path())
 		case p.b.c.Identity() != m.parts[0].b.c.Identity() || p.b.c.Chroot() != m.parts[0].b.c.Chroot():
 			m.err = errors.New("parts of different clients, or of views with different chroots")
 		case p.want.weight < 1 || p.want.weight > maxPermits || p.want.capacity > 0 && p.want.weight > p.want.capacity:
@@ -101,7 +101,7 @@ func (m *MultiLock) acquire(ctx context.Context, op string, try bool) (*MultiLea
 			return nil, err
 		}
 		if l := p.b.carried(ctx); l != nil {
-			return nil, &Error{op, p.b.dir, l.nested(p.want.kind)}
+			return nil, &Error{op, p.b.path(), l.nested(p.want.kind)}
 		}
 	}
 	for {

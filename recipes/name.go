@@ -159,7 +159,7 @@ func (c claim) waitsFor(other claim) bool { return c.kind != reader || other.kin
 
 // shares says whether others may hold the lock at the same time.
 func (c claim) shares() bool {
-	return c.kind == reader || c.kind == permit && c.capacity != 1 || c.kind == lease
+	return c.kind == reader || (c.kind == permit || c.kind == lease) && c.capacity != 1
 }
 
 // appendPrefix appends what makes the name of a znode unique: a random UUID, as the layout writes it. Plain names are not.

@@ -191,7 +191,8 @@ func HandOver(grants int, d time.Duration) Option {
 }
 
 // GuardedHandover makes each hand-over write the znode, for one flight, so that the Guard of a lease is refused by the
-// server once the znode has been handed over. Any other write to the znode, such as Revoke's, makes it fail as well.
+// server once the next holder has the lock; the Release that hands over does not wait for that. Any other write to the znode, such
+// as Revoke's, makes it fail as well.
 func GuardedHandover() Option {
 	return option(func(s *settings) error { s.guarded = true; return nil })
 }
@@ -199,8 +200,8 @@ func GuardedHandover() Option {
 // CuratorSemaphore uses the znodes of Curator's semaphores: of InterProcessSemaphoreV2 for a Semaphore, and of its one-permit form,
 // InterProcessSemaphoreMutex, for a Mutex or Reentrant. Below the path there are a mutex, locks, which whoever wants a permit
 // holds until it is decided, and the permits, leases. An acquire takes two flights and has no place in a queue but that of the
-// mutex; TryLock and TryAcquire fail as well when somebody else is just deciding. It does not exclude a Mutex without the option
-// on the same path, as Curator's do not exclude each other.
+// mutex; TryLock and TryAcquire fail as well when somebody else is just deciding. Both znodes of who wants one have the same data.
+// It does not exclude a Mutex without the option on the same path, as Curator's do not exclude each other.
 func CuratorSemaphore() Option {
 	return option(func(s *settings) error { s.curator = true; return nil })
 }
@@ -229,7 +230,9 @@ func GoZookeeperNames() Option {
 // Such a name does not say whose the znode is, so its data does: what Data or the default puts there has " id=" and a random
 // UUID behind it, new with each attempt. Participants and Observe leave that out. It is how a create whose reply was lost is found
 // again, so nobody may write these znodes, which excludes Revocable, and Revoke: if somebody does just then, the lock stays
-// taken until the session ends. It includes PersistentParents, since hand-written clients do not expect the path to vanish.
+// taken until the session ends. Nobody may delete the path while the lock is in use either: the numbers begin anew then, and with
+// them the names, so that a Guard could hold, and a Release delete, the znode of somebody else. It includes PersistentParents,
+// since hand-written clients do not expect the path to vanish.
 func PlainNames(prefix string) Option {
 	return option(func(s *settings) error {
 		s.stem, s.plain = &prefix, true

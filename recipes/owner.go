@@ -40,14 +40,14 @@ func (b *base) enterAs(ctx context.Context, op string, o *Owner, try bool) (*Ree
 		return nil, err
 	}
 	if o == nil {
-		return nil, &Error{op, b.dir, client.ErrZeroValue}
+		return nil, &Error{op, b.path(), client.ErrZeroValue}
 	}
 	ol := o.lock(b.key)
 	if e := ol.enter(b); e != nil {
 		return e, nil
 	}
 	if err := ol.begin(ctx, try); err != nil {
-		return nil, &Error{op, b.dir, err}
+		return nil, &Error{op, b.path(), err}
 	}
 	defer func() { <-ol.turn }()
 	if e := ol.enter(b); e != nil { // acquired while we waited

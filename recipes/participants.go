@@ -14,7 +14,7 @@ type Participant struct {
 	Node    string    // path of its znode, which Revoke takes
 	Data    []byte    // of the znode: by default it names host, process and session; the caller's
 	Session int64     // id of the session that it belongs to
-	Token   Token     // what its lease has, or will have, but for local hand-overs
+	Token   Token     // what its lease has, or will have, but for local hand-overs; zero where that is not known yet
 	Created time.Time // when it lined up, by the leader's clock, in milliseconds
 	Shared  bool      // it wants a read lock, or permits of which there are several
 	Permits int       // that it has or wants of a semaphore; 1 of any other lock
@@ -34,18 +34,44 @@ func (b *base) participants(ctx context.Context, want claim) ([]Participant, err
 	if err := b.usable(ctx, "participants"); err != nil {
 		return nil, err
 	}
+	ps, err := b.present(ctx, want)
+	for i := range ps {
+		ps[i].Holds = ps[i].holds(ps[:i])
+	}
+	if err == nil && b.gate != nil {
+		ps, err = b.joinOutside(ctx, ps, want.of(lease))
+	}
+	if err != nil {
+		return nil, &Error{"participants", b.path(), err}
+	}
+	return ps, nil
+}
+
+// present returns those in the queue that are still there when they are read.
+func (b *base) present(ctx context.Context, want claim) ([]Participant, error) {
 	ps, err := b.queue(ctx, want)
 	for i := 0; i < len(ps) && err == nil; i += participantBatch {
 		err = b.read(ctx, ps[i:min(i+participantBatch, len(ps))])
 	}
 	if err != nil {
-		return nil, &Error{"participants", b.dir, err}
+		return nil, err
 	}
-	ps = slices.DeleteFunc(ps, func(p Participant) bool { return errors.Is(p.Err, client.ErrNoNode) })
-	for i := range ps {
-		ps[i].Holds = ps[i].holds(ps[:i])
+	return slices.DeleteFunc(ps, func(p Participant) bool { return errors.Is(p.Err, client.ErrNoNode) }), nil
+}
+
+// joinOutside adds to the leases of Curator's semaphore those who wait for its mutex and have none yet. Whoever has the mutex may
+// have a lease already: it is the last one then, and the only one that does not hold.
+func (b *base) joinOutside(ctx context.Context, leases []Participant, want claim) ([]Participant, error) {
+	outside, err := b.gate.present(ctx, one(exclusive))
+	if n := len(leases); n > 0 && len(outside) > 0 && !leases[n-1].Holds {
+		outside = outside[1:]
 	}
-	return ps, nil
+	for i := range outside {
+		p := &outside[i]
+		p.Token = Token{} // that of its lease is not made yet
+		p.Shared = want.shares()
+	}
+	return append(leases, outside...), err
 }
 
 // holds says whether those before p in the queue leave room for it. Where the znode of the semaphore says how many permits

@@ -216,14 +216,14 @@ func (e *Reentry) outer(first bool) error {
 	case e.lease() == nil:
 		return &Error{"release", "", ErrNotHeld}
 	case !first:
-		return &Error{"release", e.l.b.dir, ErrNotHeld}
+		return &Error{"release", e.l.b.path(), ErrNotHeld}
 	}
 	e.mu.Lock()
 	taken := e.taken
 	e.mu.Unlock()
 	// If not taken away before, it may have been released since, by whoever left last.
 	if err, ok := e.l.endErr().(*endError); ok && (taken || err.cause != ErrReleased) {
-		return &Error{"release", e.l.b.dir, join(ErrLost, err.cause)}
+		return &Error{"release", e.l.b.path(), join(ErrLost, err.cause)}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	if ctx == nil {
 		l.beginRelease()
-		return &Error{"release", l.b.dir, join(ErrReleasePending, client.ErrNilContext)}
+		return &Error{"release", l.b.path(), join(ErrReleasePending, client.ErrNilContext)}
 	}
 	ctx, cancel := l.outlive(ctx)
 	defer cancel()
@@ -52,7 +52,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		err := c.Wait(ctx)
 		done := false
 		if done, result = c.Result(); !done {
-			return &Error{"release", l.b.dir, join(ErrReleasePending, err)}
+			return &Error{"release", l.b.path(), join(ErrReleasePending, err)}
 		}
 	}
 	refused := refusal(result)
@@ -65,9 +65,9 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.mu.Unlock()
 	switch {
 	case again:
-		return &Error{"release", l.b.dir, ErrNotHeld}
+		return &Error{"release", l.b.path(), ErrNotHeld}
 	case refused:
-		return &Error{"release", l.b.dir, join(ErrRefused, result)}
+		return &Error{"release", l.b.path(), join(ErrRefused, result)}
 	}
 	return l.released(lost, result)
 }
@@ -126,9 +126,9 @@ func (l *Lease) ReleasePipelined() error {
 	}
 	switch lost, first := l.beginRelease(); {
 	case lost != nil:
-		return &Error{"release", l.b.dir, join(ErrLost, lost)}
+		return &Error{"release", l.b.path(), join(ErrLost, lost)}
 	case !first:
-		return &Error{"release", l.b.dir, ErrNotHeld}
+		return &Error{"release", l.b.path(), ErrNotHeld}
 	}
 	return nil
 }
@@ -220,11 +220,11 @@ func (l *Lease) startDelete(waits bool) {
 func (l *Lease) released(lost, result error) error {
 	switch {
 	case lost != nil:
-		return &Error{"release", l.b.dir, join(ErrLost, lost)}
+		return &Error{"release", l.b.path(), join(ErrLost, lost)}
 	case errors.Is(result, client.ErrNoNode):
-		return &Error{"release", l.b.dir, join(ErrLost, ErrNodeGone)}
+		return &Error{"release", l.b.path(), join(ErrLost, ErrNodeGone)}
 	case result != nil:
-		return &Error{"release", l.b.dir, join(ErrLost, result)}
+		return &Error{"release", l.b.path(), join(ErrLost, result)}
 	}
 	return nil
 }

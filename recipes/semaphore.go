@@ -76,9 +76,9 @@ func (s *Semaphore) acquire(ctx context.Context, op string, n int, try bool) (*L
 	}
 	switch {
 	case n < 1 || n > maxPermits || s.permits != FromZnode && n > s.permits:
-		return nil, &Error{op, b.dir, &permitsRangeError{n, s.permits}}
+		return nil, &Error{op, b.path(), &permitsRangeError{n, s.permits}}
 	case b.gate != nil && n != 1:
-		return nil, &Error{op, b.dir, errors.New("one permit at a time with CuratorSemaphore")}
+		return nil, &Error{op, b.path(), errors.New("one permit at a time with CuratorSemaphore")}
 	}
 	return b.acquire(ctx, op, claim{kind: permit, weight: n, capacity: s.permits}, try)
 }
@@ -101,9 +101,9 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int) error {
 	}
 	switch {
 	case b.gate != nil:
-		return &Error{"setpermits", b.dir, errCuratorKeeps}
+		return &Error{"setpermits", b.path(), errCuratorKeeps}
 	case n < 1 || n > maxPermits:
-		return &Error{"setpermits", b.dir, &permitsRangeError{n, maxPermits}}
+		return &Error{"setpermits", b.path(), &permitsRangeError{n, maxPermits}}
 	}
 	data := []byte(strconv.Itoa(n))
 	_, err := b.c.Set(ctx, b.dir, data, client.AnyVersion)
@@ -113,12 +113,14 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int) error {
 		}
 	}
 	if err != nil {
-		return &Error{"setpermits", b.dir, err}
+		return &Error{"setpermits", b.path(), err}
 	}
 	return nil
 }
 
-// Participants returns who has permits and who waits for some, in the order of the queue.
+// Participants returns who has permits and who waits for some, in the order of the queue. With CuratorSemaphore those who wait for
+// the mutex come last: they have no place among the permits yet, and no token, and Node is their znode at the mutex, which nobody
+// can revoke. Whoever is just getting a permit may be listed in both places for a moment.
 func (s *Semaphore) Participants(ctx context.Context) ([]Participant, error) {
 	if s == nil {
 		return s.base().participants(ctx, claim{})

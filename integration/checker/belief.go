@@ -96,7 +96,7 @@ func (h *History) checkBeliefs() []Violation {
 				(b.End - b.gone).Time())})
 		}
 		if limit := h.most(b.Path); limit > 0 {
-			bad = append(bad, crowd(all, b, limit)...)
+			bad = append(bad, crowd(all, b, limit, margin)...)
 			continue
 		}
 		for _, o := range all[:i] {
@@ -129,11 +129,11 @@ func (h *History) most(path string) int {
 	return n
 }
 
-// crowd returns a violation if those who believe at the beginning of b have more permits than the limit.
-func crowd(all []Belief, b Belief, limit int) []Violation {
+// crowd returns a violation if those who believe at the beginning of b, and still a margin later, have more permits than the limit.
+func crowd(all []Belief, b Belief, limit int, margin Stamp) []Violation {
 	n := 0
 	for _, o := range all {
-		if o.Path == b.Path && o.Start <= b.Start && b.Start < o.End {
+		if o.Path == b.Path && o.Start <= b.Start && b.Start+margin < o.End {
 			n += max(o.Weight, 1)
 		}
 	}

@@ -15,11 +15,16 @@
 // # Models
 //
 // LockModel covers the mutex, the re-entrant mutex, the election and the read-write lock, SemaphoreModel the semaphore with holds of
-// several permits and a number of them that changes, ZnodeModel the client itself. Several locks taken as one are, on each of their paths,
-// an operation from the same Call to the same Return; that they begin together is not required. A call of Lock that was not granted has no state of its own: its znode may be the first of the queue for a
+// several permits and a number of them that changes, Curator's included, ZnodeModel the client itself. Several locks taken as one are,
+// on each of their paths, an operation from the same Call to the same Return; that they begin together is not required. A call of Lock
+// that was not granted has no state of its own: its znode may be the first of the queue for a
 // time, until it is cleaned up, and that no client is told. So the checker only requires that nobody holds the lock when
 // Holders finds such a znode in front, and the driver that in the end none is left. Tokens must rise with the grants, so the
 // models also say that whoever came first is served first.
+//
+// What an observer of an election is told is a Holders of the time since it was told something else. A function that leads is a hold
+// from its begin to its end. A write in one transaction with the guard of a hold is carried out if and only if the hold stands at that
+// moment, and only once: the version of the znode that it writes counts the writes.
 //
 // Two things are excused, because no client can know in time: what it does with a hold after an operator has deleted the
 // znode, and the overlap of beliefs from then on.
@@ -36,7 +41,7 @@
 // where the picture of its history is. Flags:
 //
 //	-checker.seed      first seed
-//	-checker.seeds     how many of TestRecipes; 1500 take some 15 seconds on two processors
+//	-checker.seeds     how many of TestRecipes; 1400 take some 15 seconds on two processors
 //	-checker.pictures  folder for pictures; by default a new one below that for temporary files
 //
 // The same seed gives the same faults and the same work. What happens at one instant of virtual time is in the hands of the

@@ -153,32 +153,43 @@ func endSession(m *sim, rng *rand.Rand) bool {
 }
 
 func writeZnode(m *sim, rng *rand.Rand) bool {
-	p := rng.IntN(len(m.paths))
-	names := m.srv.Children(m.paths[p])
+	s := m.sites[rng.IntN(len(m.sites))]
+	names := m.srv.Children(s.folder())
 	if len(names) == 0 {
 		return false
 	}
-	path, data := m.paths[p]+"/"+names[rng.IntN(len(names))], []byte("touched")
-	if m.sites[p].kind == plains { // whose data tells whose they are
-		data, _, _ = m.srv.Get(path)
+	node, data := s.folder()+"/"+names[rng.IntN(len(names))], []byte("touched")
+	if s.kind == plains { // whose data tells whose they are
+		data, _, _ = m.srv.Get(node)
 	}
-	return m.srv.Set(path, data) == nil
+	m.touched.Store(node, true)
+	return m.srv.Set(node, data) == nil
 }
+
+// removals are the znodes that an operator deleted: by path and zxid, since those of one transaction have one zxid, and one path can
+// be used again when the znode above is made anew. Of what was gone before anybody looked at it, only the path is known.
+type removals map[Node]bool
+
+func (r removals) add(n Node) {
+	r[Node{Path: n.Path, Zxid: n.Zxid}], r[Node{Path: n.Path}] = true, true
+}
+
+func (r removals) has(n Node) bool { return r[Node{Path: n.Path, Zxid: n.Zxid}] }
 
 // remove deletes the i-th znode of a queue, and says whether it did. When somebody else was faster, perhaps the end of the session, it
 // is noted as lost all the same.
 func (m *sim) remove(p, i int) bool {
-	path := m.paths[p]
-	queue := contenders(m.srv.Children(path))
+	path, folder := m.paths[p], m.sites[p].folder()
+	queue := contenders(m.srv.Children(folder))
 	if i >= len(queue) {
 		return false
 	}
-	node := m.identify(path + "/" + queue[i].name)
+	node := m.identify(folder + "/" + queue[i].name)
 	if node.Zxid == 0 {
 		return false
 	}
 	m.mu.Lock()
-	m.removed[node.Path] = true
+	m.removed.add(node)
 	m.mu.Unlock()
 	call := m.h.Now()
 	err := m.srv.Delete(node.Path)
@@ -187,13 +198,13 @@ func (m *sim) remove(p, i int) bool {
 }
 
 // wipe deletes a queue with its parent, so that the numbers begin anew; but not a parent that says how many permits there are, without
-// which nobody can get any, nor one of plain names, by which the run tells what is whose.
+// which nobody can get any, nor one of plain names, which would begin anew too.
 func (m *sim) wipe(p int) bool {
 	some := false
 	for m.remove(p, 0) {
 		some = true
 	}
-	return m.sites[p].kind != numbered && m.sites[p].kind != plains && m.srv.Delete(m.paths[p]) == nil || some
+	return m.sites[p].kind != numbered && m.sites[p].kind != plains && m.srv.Delete(m.sites[p].folder()) == nil || some
 }
 
 // describe returns the number of faults and a table of them.

@@ -34,8 +34,8 @@ func (c *Clock) Now() Stamp {
 }
 
 // Instant returns a stamp that is not later than any other of the present instant: when the only thing known of an event is
-// that it happened at this instant of virtual time, this is its earliest moment.
-func (c *Clock) Instant() Stamp { return Stamp(time.Since(c.start)) * perNano }
+// that it happened at this instant of virtual time, this is its earliest moment. It is never 0, which stands for what is not over.
+func (c *Clock) Instant() Stamp { return Stamp(time.Since(c.start))*perNano + 1 }
 
 // Time returns how long after the clock's begin s was.
 func (s Stamp) Time() time.Duration { return time.Duration(s / perNano) }
@@ -52,6 +52,7 @@ const (
 	Use                       // of a resource that refuses tokens lower than the highest it has seen
 	Holders                   // who holds the lock according to the queue on the leader
 	Resize                    // of a semaphore: another number of permits from now on
+	Guarded                   // a write of the guarded znode in one transaction with the guard of the hold
 )
 
 // Result is what an operation returned.
@@ -62,7 +63,7 @@ const (
 	OK         Result = iota + 1 // granted, released, accepted, done
 	NotGranted                   // Lock: failed for certain, nothing is left behind
 	NotHeld                      // Unlock: the znode was gone
-	Refused                      // Use
+	Refused                      // Use and Guarded
 	Unknown                      // open to the end of the run
 )
 
@@ -92,13 +93,15 @@ type Op struct {
 	Weight int    // of semaphores. Lock: how many permits it takes, 0 means one; Resize: how many there are
 	Shared bool   // Lock: for reading
 	All    bool   // Unlock: of all levels
+	Passes bool   // Unlock and Guarded: the znode may be passed on to another hold
 	Nodes  []Node // Lost: the znode; Holders: the znodes in front
 	Write  bool   // Holders: the znode in front is a writer's, or a mutex's
 	// Evicted says of a Lost that an operator did it, whom no client can hear in time.
 	Evicted bool
 
-	Result Result
-	Token  Token
+	Result  Result
+	Token   Token
+	Version int32 // Guarded: of the guarded znode after the write
 
 	Call, Return Stamp // Return 0: open
 }

@@ -24,6 +24,32 @@ type site struct {
 	permits int // of a semaphore; 0 of other locks
 }
 
+// folder is where the znodes of the holds are.
+func (s site) folder() string {
+	if s.kind == curators {
+		return s.path + "/leases"
+	}
+	return s.path
+}
+
+// folders is where any znodes are.
+func (s site) folders() []string {
+	if s.kind == curators {
+		return []string{s.folder(), s.path + "/locks"}
+	}
+	return []string{s.path}
+}
+
+// home returns the path of the lock to which a znode of a hold belongs, "" if it is none.
+func (r *run) home(node string) string {
+	for _, s := range r.sites {
+		if strings.HasPrefix(node, s.folder()+"/") {
+			return s.path
+		}
+	}
+	return ""
+}
+
 // lock is a lock of any kind, as the driver uses it.
 type lock interface {
 	// acquire returns a hold and OK; or NotGranted, when nothing is left behind, or Unknown; or an error that there is no reason for.
@@ -37,6 +63,7 @@ type hold interface {
 	done() <-chan struct{} // closed when the hold is no longer safe, and in any case by release
 	over() bool            // the lock may give itself back once done is closed: it has a MaxHold
 	passes() bool          // its znode may be passed on to another hold
+	guard() client.Op      // makes a multi fail unless the hold stands
 	// release gives it back: OK, NotHeld when the znode was gone, Unknown when nobody can say. With wait false it does not wait for
 	// the answer. Pending says that calling it again would tell more.
 	release(ctx context.Context, wait bool) (result Result, pending bool, err error)
@@ -52,6 +79,13 @@ type reentrant interface {
 type downgrader interface {
 	hold
 	downgrade(ctx context.Context) (Result, error)
+}
+
+// leader is a lock that is held as long as a function runs.
+type leader interface {
+	lock
+	// lead calls f with a hold that is over when f has returned. The result is that of the release, or why f was not called.
+	lead(ctx context.Context, f func(hold)) (Result, error)
 }
 
 // resizer is a lock whose number of permits can be changed.
@@ -72,10 +106,15 @@ const (
 	elections  // of one client after the other an election, else mutexes, which have the same names
 	latches    // elections with the names of Curator's LeaderLatch
 	plains     // mutexes, re-entrant ones and elections with plain names
+	curators   // semaphores, and with one permit mutexes, as Curator has them
 )
 
 var kinds = map[kind]string{mutexes: "mutexes", reentrants: "re-entrant mutexes", readWrite: "read-write locks", semaphores: "semaphores",
-	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names", plains: "mutexes with plain names"}
+	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names",
+	plains: "mutexes with plain names", curators: "Curator's semaphores"}
+
+// everyKind is all that package recipes has.
+var everyKind = []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains, curators}
 
 // maker makes the lock of one client on one path.
 type maker func(c *client.Client, s site, rng *rand.Rand) lock
@@ -89,6 +128,7 @@ type contender struct {
 
 const (
 	lockMark  = "-lock-"
+	leaseMark = "-lease-"
 	latchMark = "-latch-"
 	plainMark = "plain-"
 	readMark  = "__READ__"
@@ -102,7 +142,7 @@ var permitMark = regexp.MustCompile(`-n[0-9]+-w[0-9]+-`)
 func contenders(names []string) []contender {
 	var out []contender
 	for _, name := range names {
-		for _, mark := range []string{lockMark, latchMark, plainMark, readMark, writeMark, permitMark.FindString(name)} {
+		for _, mark := range []string{lockMark, leaseMark, latchMark, plainMark, readMark, writeMark, permitMark.FindString(name)} {
 			if mark == "" {
 				continue
 			}

@@ -48,6 +48,8 @@ type lockState struct {
 	readers holdSet
 	high    Token // the highest that was granted
 	seen    Token // the highest that the resource has seen
+	written int32 // how often the guarded znode was written
+	passing int   // the hold that was given up last and whose znode may be on its way to the next one, 0 for none
 }
 
 // LockModel is the model of a mutex, a re-entrant mutex and a read-write lock: what a mutex does not have, its histories do
@@ -104,6 +106,25 @@ func (s lockState) step(in input, out Result) []lockState {
 		if s.held(in) {
 			return []lockState{s}
 		}
+	case Guarded:
+		after := s
+		after.written++
+		return guarded(in, out, s.writer == in.Hold || s.readers.has(in.Hold), in.Passes && s.passing == in.Hold, after.written, s, after)
+	}
+	return nil
+}
+
+// guarded returns the states that may follow a guarded write: it is carried out if and only if the hold stands at that moment, whatever
+// its holder believes, and never twice. Of a hold whose znode is being passed on, both is possible: what the guard asks for ends with
+// the grant of the next one.
+func guarded[S any](in input, out Result, held, passing bool, version int32, before, after S) []S {
+	switch {
+	case out == Unknown && (held || passing):
+		return []S{after, before}
+	case out == Unknown, out == Refused && !held:
+		return []S{before}
+	case out == OK && (held || passing) && in.Version == version:
+		return []S{after}
 	}
 	return nil
 }
@@ -126,7 +147,7 @@ func (s lockState) lock(in input, out Result) []lockState {
 	default:
 		after.writer, after.depth = in.Hold, 1
 	}
-	after.high = in.Token
+	after.high, after.passing = in.Token, 0
 	if in.excused {
 		return []lockState{after, s}
 	}
@@ -139,6 +160,8 @@ func (s lockState) unlock(in input, out Result) []lockState {
 	if s.writer == in.Hold && s.depth > 1 && !in.All {
 		after = s
 		after.depth--
+	} else if in.Passes && held {
+		after.passing = in.Hold
 	}
 	switch {
 	case out == Unknown && held:
@@ -205,7 +228,7 @@ func (s lockState) held(in input) bool {
 }
 
 var (
-	kindNames = map[Kind]string{Lock: "Lock", Unlock: "Unlock", Downgrade: "Downgrade", Lost: "Lost", Use: "Use", Holders: "Holders", Resize: "Resize"}
+	kindNames = map[Kind]string{Lock: "Lock", Unlock: "Unlock", Downgrade: "Downgrade", Lost: "Lost", Use: "Use", Holders: "Holders", Resize: "Resize", Guarded: "Guarded"}
 	outNames  = map[Result]string{OK: "ok", NotGranted: "not granted", NotHeld: "not held", Refused: "refused", Unknown: "unknown"}
 )
 
@@ -213,7 +236,7 @@ func (k Kind) String() string   { return kindNames[k] }
 func (r Result) String() string { return outNames[r] }
 
 func (s lockState) String() string {
-	return fmt.Sprintf("writer %d×%d readers %v high %x seen %x", s.writer, s.depth, s.readers, s.high.Zxid, s.seen.Zxid)
+	return fmt.Sprintf("writer %d×%d readers %v high %x seen %x written %d", s.writer, s.depth, s.readers, s.high.Zxid, s.seen.Zxid, s.written)
 }
 
 func (t Token) String() string { return fmt.Sprintf("%x.%d", t.Zxid, t.Hand) }
@@ -222,6 +245,8 @@ func (in input) describe(out Result) string {
 	switch in.Kind {
 	case Lost, Holders:
 		return fmt.Sprintf("%v %v", in.Kind, in.holds)
+	case Guarded:
+		return fmt.Sprintf("Guarded(%d) %v, version %d", in.Hold, out, in.Version)
 	case Resize:
 		return fmt.Sprintf("Resize %d %v", in.Weight, out)
 	case Lock:

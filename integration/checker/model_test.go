@@ -12,6 +12,7 @@ type story struct {
 	name    string
 	ops     []Op
 	nodes   map[string]int // znodes and the holds that they stood for
+	unsure  []string       // znodes that may stand for nobody
 	illegal bool
 }
 
@@ -59,6 +60,9 @@ func (s story) history() *History {
 	}
 	for node, hold := range s.nodes {
 		h.Bind(Node{Path: node}, hold)
+	}
+	for _, node := range s.unsure {
+		h.Bind(Node{Path: node}, Nobody)
 	}
 	h.end = 1000
 	return h

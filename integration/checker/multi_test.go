@@ -19,7 +19,7 @@ type multiPart struct {
 // combine has some clients of some runs lock several paths as one.
 func (r *run) combine() {
 	rng := r.rand(ofSetup + 500)
-	if !r.multi || len(r.paths) < 2 || rng.IntN(2) == 0 {
+	if !r.multi || len(r.paths) < 2 || rng.IntN(2) == 0 && !r.each {
 		return
 	}
 	for _, c := range r.clients[:1+rng.IntN(len(r.clients))] {
@@ -40,7 +40,7 @@ func (r *run) combine() {
 
 // newPart makes the part that a path gives.
 func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
-	opts, tr := someOptions(readWrite, rng) // those that parts may have
+	opts, tr := someOptions(latches, rng) // those that parts may have
 	switch s.kind {
 	case readWrite:
 		rw := recipes.NewRWMutex(c, s.path, opts...)
@@ -56,7 +56,7 @@ func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
 	case numbered:
 		sem := recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...)
 		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight) }, tr}
-	case latches:
+	case latches, curators:
 		return multiPart{}
 	case plains:
 		opts = append(opts, recipes.PlainNames(plainMark))
@@ -102,10 +102,13 @@ func (w *multiWorker) last() {
 
 // choose chooses two or more paths.
 func (w *multiWorker) choose() map[int]how {
-	want := make(map[int]how)
+	want, rare := make(map[int]how), 2
+	if w.each {
+		rare = 4 // of many paths a few
+	}
 	for len(want) < 2 {
 		for p, part := range w.parts[w.client] {
-			if part.make != nil && w.rng.IntN(2) == 0 {
+			if part.make != nil && w.rng.IntN(rare) == 0 {
 				want[p] = how{shared: w.sites[p].kind == readWrite && w.rng.IntN(2) == 0, weight: w.weight(p)}
 			}
 		}
@@ -171,10 +174,26 @@ func (w *multiWorker) acquire(ctx context.Context, want map[int]how, try bool) (
 func (w *multiWorker) keep(ks []*kept) {
 	for range w.rng.IntN(4) {
 		pass(time.Duration(w.rng.IntN(2) * w.rng.IntN(int(2*w.second()))))
-		if k := ks[w.rng.IntN(len(ks))]; w.rng.IntN(4) == 0 {
+		switch k := ks[w.rng.IntN(len(ks))]; w.rng.IntN(6) {
+		case 0:
 			w.readHolders(k.p, w.row)
-		} else {
+		case 1:
+			w.write(k)
+		case 2:
+			w.downgradeOne(ks)
+		default:
 			w.use(k.p, w.row, k.id, k.token())
+		}
+	}
+}
+
+// downgradeOne turns a part that is held for writing, if there is one, into one for reading.
+func (w *multiWorker) downgradeOne(ks []*kept) {
+	for _, k := range ks {
+		if w.sites[k.p].kind == readWrite && !k.shared {
+			w.count("write parts of several locks, downgraded")
+			w.downgrade(k, rwHold{k.hold.(multiHold).leaseHold})
+			return
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 // traits are what the driver has to know of a lock's options.
 type traits struct {
-	limited bool // MaxHold
-	handing bool // HandOver
+	limited bool   // MaxHold, or a function of Revocable that gives the lock back
+	handing bool   // HandOver
+	asked   *asked // with such a function, else nil
 }
 
 // someOptions returns options of recipes, each now and then.
@@ -27,8 +28,11 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 			tr.limited = tr.limited || i == 0
 		}
 	}
+	if n := rng.IntN(12); n < 2 && k != latches && k != plains { // whose data is the candidate's, or tells whose they are
+		opts = append(opts, revocable(n == 0, &tr))
+	}
 	switch k {
-	case readWrite, semaphores, numbered, latches: // nobody lines up in memory for these
+	case readWrite, semaphores, numbered, latches, curators: // nobody lines up in memory for these
 		return opts, tr
 	}
 	n := rng.IntN(6)
@@ -54,12 +58,17 @@ func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
 		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, opts...), tr}
 	case s.kind == numbered:
 		return numberedLock{semaphoreLock{recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...), tr}}
+	case s.kind == curators && s.permits == 1 && rng.IntN(2) == 0:
+		opts, tr = someOptions(mutexes, rng)
+		return mutexLock{recipes.NewMutex(c, s.path, append(opts, recipes.CuratorSemaphore())...), tr}
+	case s.kind == curators:
+		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, append(opts, recipes.CuratorSemaphore())...), tr}
 	case s.kind == latches:
 		return newElection(c, s.path, tr, append(opts, recipes.LatchNames()))
 	case s.kind == plains:
 		return newPlain(c, s.path, rng)
 	case s.kind == reentrants && rng.IntN(2) == 0:
-		return reentrantLock{recipes.NewReentrant(c, s.path, opts...), tr}
+		return reentrantLock{recipes.NewReentrant(c, s.path, opts...), tr, rng.IntN(2) == 0}
 	case s.kind == elections && rng.IntN(2) == 0:
 		// A candidate cannot line up in memory: what makes it one is its znode.
 		opts, tr = someOptions(latches, rng)
@@ -77,7 +86,7 @@ func newPlain(c *client.Client, path string, rng *rand.Rand) lock {
 		return newElection(c, path, tr, append(opts, names))
 	case 1:
 		opts, tr := someOptions(plains, rng)
-		return reentrantLock{recipes.NewReentrant(c, path, append(opts, names)...), tr}
+		return reentrantLock{recipes.NewReentrant(c, path, append(opts, names)...), tr, rng.IntN(2) == 0}
 	}
 	opts, tr := someOptions(plains, rng)
 	return mutexLock{recipes.NewMutex(c, path, append(opts, names)...), tr}
@@ -138,6 +147,7 @@ func (l leaseHold) node() string          { return l.Node() }
 func (l leaseHold) done() <-chan struct{} { return l.Done() }
 func (l leaseHold) over() bool            { return l.limited }
 func (l leaseHold) passes() bool          { return l.handing }
+func (l leaseHold) guard() client.Op      { return l.Guard() }
 
 func (l leaseHold) token() Token {
 	t := l.Token()
@@ -146,9 +156,9 @@ func (l leaseHold) token() Token {
 
 func (l leaseHold) release(ctx context.Context, wait bool) (Result, bool, error) {
 	if !wait {
-		return released(l.ReleasePipelined(), false)
+		return l.released(l.ReleasePipelined(), false)
 	}
-	return released(l.Release(ctx), true)
+	return l.released(l.Release(ctx), true)
 }
 
 // released says what the result of a release means. Of a lease that had ended before, nobody can say whether the deletion or the end

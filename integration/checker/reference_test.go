@@ -227,6 +227,9 @@ func (a *refAttempt) ahead(queue []contender) (names []string, found bool) {
 			own, found = c, true
 		}
 	}
+	if !found {
+		return nil, false
+	}
 	for _, c := range queue {
 		if a.wrong == ordersText {
 			if number(c.name) < number(own.name) {

@@ -17,6 +17,7 @@ import (
 type setup struct {
 	make     maker
 	kinds    []kind // of which each path gets one
+	each     bool   // there is a path for each of the kinds, with more workers, else one to three with any of them
 	model    porcupine.Model
 	permits  int   // of every semaphore; 0: some
 	multi    bool  // now and then locks of several paths as one, too
@@ -48,6 +49,9 @@ type run struct {
 	locks   [][]lock      // by client and path
 	parts   [][]multiPart // likewise; of nobody if nothing is locked as one
 	guarded []resource
+	touched sync.Map    // paths of znodes whose data was written by somebody else than their owners
+	views   []*observer // of elections
+	viewing sync.WaitGroup
 	rows    atomic.Int64 // numbers of workers given out
 
 	stop    chan struct{}
@@ -87,9 +91,9 @@ func (r *run) rand(what uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed,
 func (r *run) begin(ctx context.Context) error {
 	rng := r.rand(ofSetup)
 	n := 4 + rng.IntN(2)
-	for i := range 1 + rng.IntN(3) {
+	for i, k := range r.choose(rng) {
 		r.paths = append(r.paths, fmt.Sprintf("/locks/%c", 'a'+i))
-		r.sites = append(r.sites, r.site(r.paths[i], r.kinds[rng.IntN(len(r.kinds))]))
+		r.sites = append(r.sites, r.site(r.paths[i], k))
 	}
 	r.guarded = make([]resource, len(r.paths))
 	for i := range n {
@@ -105,13 +109,27 @@ func (r *run) begin(ctx context.Context) error {
 		r.locks = append(r.locks, locks)
 	}
 	r.combine()
+	if err := r.register(ctx); err != nil {
+		return err
+	}
 	return r.number(ctx)
+}
+
+// choose chooses the kinds of the paths.
+func (r *run) choose(rng *rand.Rand) (kinds []kind) {
+	if r.each {
+		return r.kinds
+	}
+	for range 1 + rng.IntN(3) {
+		kinds = append(kinds, r.kinds[rng.IntN(len(r.kinds))])
+	}
+	return kinds
 }
 
 // site chooses what the locks of a path have in common.
 func (r *run) site(path string, k kind) site {
 	s := site{path: path, kind: k}
-	if k != semaphores && k != numbered {
+	if k != semaphores && k != numbered && k != curators {
 		return s
 	}
 	if s.permits = r.permits; s.permits == 0 {
@@ -137,13 +155,18 @@ func (r *run) number(ctx context.Context) error {
 func (r *run) start() {
 	rng := r.rand(ofSetup + 100)
 	for i := range r.clients {
-		for range 1 + rng.IntN(2) {
+		n := 1 + rng.IntN(2)
+		if r.each {
+			n = 1 + len(r.kinds)/2
+		}
+		for range n {
 			w := &worker{run: r, client: i, row: int(r.rows.Add(1)) - 1}
 			w.rng = r.rand(ofWorkers + uint64(w.row))
 			// Worker; owned by the run, which waits for it; ends after its present hold when the run stops.
 			r.workers.Go(w.work)
 		}
 	}
+	r.view()
 	for i := range r.parts {
 		w := &multiWorker{&worker{run: r, client: i, row: int(r.rows.Add(1)) - 1}}
 		w.rng = r.rand(ofWorkers + uint64(w.row))
@@ -168,6 +191,7 @@ func (r *run) finish() {
 			(&multiWorker{w}).last()
 		}
 	}
+	r.viewed()
 	stuck.Stop()
 	r.settle(2 * r.timeout)
 	for p := range r.paths {
@@ -178,13 +202,15 @@ func (r *run) finish() {
 
 // leftOvers looks for what must be gone.
 func (r *run) leftOvers() {
-	for _, path := range r.paths {
-		names, err := r.children(path)
-		if err != nil {
-			r.violate(Strange, path, err.Error())
-		}
-		if len(names) > 0 {
-			r.violate(LeftOver, path, fmt.Sprint(names))
+	for _, s := range r.sites {
+		for _, folder := range s.folders() {
+			names, err := r.children(folder)
+			if err != nil {
+				r.violate(Strange, s.path, err.Error())
+			}
+			if len(names) > 0 {
+				r.violate(LeftOver, s.path, fmt.Sprint(names))
+			}
 		}
 	}
 	for i, c := range r.clients {

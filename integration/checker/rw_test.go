@@ -35,7 +35,7 @@ func (l rwHold) downgrade(ctx context.Context) (Result, error) {
 	switch {
 	case err == nil:
 		return OK, nil
-	case errors.Is(err, recipes.ErrLost), ctx.Err() != nil && errors.Is(err, ctx.Err()):
+	case errors.Is(err, recipes.ErrNotHeld) && l.givenBack(), errors.Is(err, recipes.ErrLost), ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return Unknown, nil
 	}
 	return Unknown, err

@@ -14,7 +14,7 @@ import (
 
 var (
 	firstSeed   = flag.Uint64("checker.seed", 1, "first seed of the checker's runs")
-	manySeeds   = flag.Int("checker.seeds", 1500, "number of seeds of TestRecipes")
+	manySeeds   = flag.Int("checker.seeds", 1400, "number of seeds of TestRecipes")
 	pictureHome = flag.String("checker.pictures", "", "folder for pictures of illegal histories; by default a new one below that for temporary files, which stays if there are any")
 )
 
@@ -100,6 +100,5 @@ func everySeed(t *testing.T, s setup) {
 
 // TestRecipes has the locks of package recipes go through seeded faults.
 func TestRecipes(t *testing.T) {
-	everySeed(t, setup{make: newRecipe, kinds: []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains}, multi: true,
-		model: LockModel(), faults: usual})
+	everySeed(t, setup{make: newRecipe, kinds: everyKind, multi: true, model: LockModel(), faults: usual})
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -11,6 +12,8 @@ import (
 type permitState struct {
 	held    holdSet // each hold as often as it has permits
 	permits int
+	written int32 // how often the guarded znode was written
+	passing int   // see lockState; of semaphores of one permit
 }
 
 // SemaphoreModel is the model of a semaphore with n permits: Lock takes one, or as many as it says, and Unlock gives exactly those
@@ -29,12 +32,17 @@ func SemaphoreModel(n int) porcupine.Model {
 	return m.ToModel()
 }
 
-func (s permitState) String() string { return fmt.Sprintf("%v of %d", s.held, s.permits) }
+func (s permitState) String() string {
+	return fmt.Sprintf("%v of %d, written %d", s.held, s.permits, s.written)
+}
 
 // step returns the states that may follow; none if the operation cannot have had this result.
 func (s permitState) step(in input, out Result) []permitState {
 	has, after := s.held.has(in.Hold), s
 	after.held = s.held.without(in.Hold)
+	if in.Passes && has {
+		after.passing = in.Hold
+	}
 	switch {
 	case in.Kind == Lock && out == OK:
 		n := max(in.Weight, 1)
@@ -42,7 +50,7 @@ func (s permitState) step(in input, out Result) []permitState {
 			return nil
 		}
 		s.held += holdSet(strings.Repeat(string(rune(in.Hold)), n-1))
-		s.held = s.held.with(in.Hold)
+		s.held, s.passing = s.held.with(in.Hold), 0
 	case in.Kind == Resize:
 		after := s
 		after.permits = in.Weight
@@ -56,10 +64,19 @@ func (s permitState) step(in input, out Result) []permitState {
 		return []permitState{after}
 	case in.Kind == Unlock && out == OK && !in.excused, in.Kind == Unlock && out == NotHeld && has:
 		return nil
+	case in.Kind == Guarded:
+		after := s
+		after.written++
+		return guarded(in, out, has, in.Passes && s.passing == in.Hold, after.written, s, after)
 	case in.Kind == Lost:
+		after := s
 		for _, hold := range in.holds[0] {
-			s.held = s.held.without(hold)
+			after.held = after.held.without(hold)
 		}
+		if slices.Contains(in.holds[0], Nobody) {
+			return []permitState{after, s}
+		}
+		return []permitState{after}
 	}
 	return []permitState{s}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,10 +35,10 @@ type sim struct {
 	busy    atomic.Int64
 	watched sync.WaitGroup
 
-	mu      sync.Mutex      // guards what follows
-	stalls  map[string]int  // why members are silent, by address
-	forced  map[int64]bool  // sessions that an operator ended
-	removed map[string]bool // znodes that an operator deleted, by path: those of one transaction share the zxid of their creation
+	mu      sync.Mutex     // guards what follows
+	stalls  map[string]int // why members are silent, by address
+	forced  map[int64]bool // sessions that an operator ended
+	removed removals
 }
 
 // outcome is what a run has shown.
@@ -59,7 +58,7 @@ func simulate(t *testing.T, s setup, seed uint64, pictures string) outcome {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		m := &sim{srv: srv, stalls: make(map[string]int), forced: make(map[int64]bool), removed: make(map[string]bool)}
+		m := &sim{srv: srv, stalls: make(map[string]int), forced: make(map[int64]bool), removed: make(removals)}
 		r = newRun(s, m, seed)
 		m.run = r
 		m.whole(t)
@@ -188,8 +187,8 @@ func (m *sim) observe(ctx context.Context, w *client.Watcher) {
 // gone notes the end of a znode, unless its owner or an operator has deleted it. Of one that existed too short a time for a look at
 // its owner it is not known; and a loss that was none only makes the checker more lenient.
 func (m *sim) gone(node Node, at Stamp) {
-	i := strings.LastIndexByte(node.Path, '/')
-	if !strings.HasPrefix(node.Path, "/locks/") || i < len("/locks/") {
+	path := m.home(node.Path)
+	if path == "" {
 		return
 	}
 	if node.Zxid != 0 {
@@ -201,10 +200,10 @@ func (m *sim) gone(node Node, at Stamp) {
 		}
 	}
 	m.mu.Lock()
-	removed, forced := m.removed[node.Path], m.forced[node.Owner]
+	removed, forced := m.removed.has(node), m.forced[node.Owner]
 	m.mu.Unlock()
 	if !removed {
-		m.h.Add(Op{Client: lostRow, Path: node.Path[:i], Kind: Lost, Nodes: []Node{node}, Result: OK, Call: at, Evicted: forced})
+		m.h.Add(Op{Client: lostRow, Path: path, Kind: Lost, Nodes: []Node{node}, Result: OK, Call: at, Evicted: forced})
 	}
 }
 

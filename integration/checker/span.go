@@ -11,7 +11,7 @@ type span struct {
 //
 //   - a Lock that was not granted, or whose outcome is unknown, changes no state, so that it does not matter when it happened;
 //   - a grant comes before the end of the znode that was granted;
-//   - a release of unknown outcome deletes one znode by its name, and has no effect any more once that is gone;
+//   - a release of unknown outcome deletes one znode by its name, and has no effect any more once that is gone; nor has a guarded write;
 //   - nor has it once somebody else was granted the lock for writing with a higher token: the hold cannot be there any more, or the
 //     history is illegal in any case.
 func (h *History) spans(ops []Op, ends map[int]end) []span {
@@ -31,7 +31,7 @@ func (h *History) spans(ops []Op, ends map[int]end) []span {
 				tokens[op.Hold] = op.Token
 			}
 		case op.Return != 0:
-		case op.Kind == Unlock && e.gone != 0 && !e.shared:
+		case (op.Kind == Unlock || op.Kind == Guarded) && e.gone != 0 && !e.shared:
 			s.last = max(op.Call, e.gone)
 		default:
 			s.last = h.end
@@ -42,7 +42,7 @@ func (h *History) spans(ops []Op, ends map[int]end) []span {
 		return out
 	}
 	for i, op := range ops {
-		if op.Return != 0 || op.Kind != Unlock && op.Kind != Downgrade {
+		if op.Return != 0 || op.Kind != Unlock && op.Kind != Downgrade && op.Kind != Guarded {
 			continue
 		}
 		for j, o := range ops {

@@ -41,7 +41,12 @@ func (w *worker) cycle(p int) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(w.rng.ExpFloat64()*float64(2*w.timeout)))
 	}
 	defer cancel()
-	if k := w.acquire(ctx, p, h); k != nil {
+	if w.rng.IntN(12) == 0 {
+		w.revoke(ctx, p)
+	}
+	if l, ok := w.locks[w.client][p].(leader); ok && w.rng.IntN(3) == 0 {
+		w.lead(ctx, p, l)
+	} else if k := w.acquire(ctx, p, h); k != nil {
 		w.keep(k)
 		w.giveBack(k)
 	}
@@ -63,6 +68,7 @@ type kept struct {
 	p      int
 	id     int
 	shared bool
+	vague  bool          // nobody knows which znode stands for it since a downgrade
 	seen   chan struct{} // closed when the follower has ended
 
 	mu     sync.Mutex // guards what follows
@@ -76,18 +82,23 @@ func (w *worker) acquire(ctx context.Context, p int, h how) *kept {
 	got, result, err := w.locks[w.client][p].acquire(ctx, h)
 	op.Result = result
 	if result != OK {
-		w.h.Add(op)
-		switch {
-		case w.late.Err() != nil:
-			w.violate(Liveness, op.Path, fmt.Sprintf("client %d waits for ever", w.client))
-		case err != nil:
-			w.violate(Strange, op.Path, err.Error())
-		}
+		w.refused(op, err)
 		return nil
 	}
 	op.Return = w.h.Now()
 	w.count(kinds[w.sites[p].kind])
 	return w.granted(op, p, got)
+}
+
+// refused notes that a lock was not granted.
+func (w *worker) refused(op Op, err error) {
+	w.h.Add(op)
+	switch {
+	case w.late.Err() != nil:
+		w.violate(Liveness, op.Path, fmt.Sprintf("client %d waits for ever", w.client))
+	case err != nil:
+		w.violate(Strange, op.Path, err.Error())
+	}
 }
 
 // count counts a grant.
@@ -124,7 +135,7 @@ func (w *worker) follow(k *kept) {
 	k.belief.EndAt(at)
 	k.mu.Unlock()
 	if k.over() {
-		w.h.Add(Op{Client: w.row, Path: w.paths[k.p], Kind: Unlock, Hold: k.id, All: true, Result: Unknown, Call: at})
+		w.h.Add(Op{Client: w.row, Path: w.paths[k.p], Kind: Unlock, Hold: k.id, All: true, Passes: k.passes(), Result: Unknown, Call: at})
 	}
 }
 
@@ -136,7 +147,7 @@ func (w *worker) keep(k *kept) {
 			d = time.Duration(w.rng.IntN(int(4 * w.timeout))) // long enough for a deadline
 		}
 		pass(time.Duration(float64(d) * (1 + w.lengthy)))
-		switch w.rng.IntN(6) {
+		switch w.rng.IntN(8) {
 		case 0:
 			w.readHolders(k.p, w.row)
 		case 1:
@@ -147,6 +158,8 @@ func (w *worker) keep(k *kept) {
 			if d, ok := k.hold.(downgrader); ok && !k.shared {
 				w.downgrade(k, d)
 			}
+		case 3, 4:
+			w.write(k)
 		default:
 			w.use(k.p, w.row, k.id, k.token())
 		}
@@ -155,7 +168,7 @@ func (w *worker) keep(k *kept) {
 
 // giveBack releases a lock.
 func (w *worker) giveBack(k *kept) {
-	op := Op{Client: w.row, Path: w.paths[k.p], Kind: Unlock, Hold: k.id, Call: w.h.Now()}
+	op := Op{Client: w.row, Path: w.paths[k.p], Kind: Unlock, Hold: k.id, Passes: k.passes(), Call: w.h.Now()}
 	k.mu.Lock()
 	k.belief.EndAt(op.Call)
 	k.mu.Unlock()
@@ -177,8 +190,21 @@ func (w *worker) giveBack(k *kept) {
 		}
 	}
 	w.h.Add(op)
-	if w.rng.IntN(8) == 0 {
-		w.use(k.p, w.row, k.id, k.token()) // too late: whether it is refused, the tokens decide
+	w.tooLate(k)
+}
+
+// tooLate does, now and then, what only a holder may do: more often when the znode may be somebody else's by then.
+func (w *worker) tooLate(k *kept) {
+	n := 8
+	if k.passes() {
+		n = 3
+		pass(time.Duration(w.rng.IntN(2) * w.rng.IntN(int(w.second()))))
+	}
+	switch w.rng.IntN(n) {
+	case 0:
+		w.use(k.p, w.row, k.id, k.token()) // whether it is refused, the tokens decide
+	case 1:
+		w.write(k)
 	}
 }
 
@@ -199,7 +225,7 @@ func (w *worker) again(k *kept, r reentrant) {
 	op.Token = inner.token()
 	w.h.Add(op)
 	pass(time.Duration(w.rng.IntN(int(w.second()))))
-	op = Op{Client: w.row, Path: op.Path, Kind: Unlock, Hold: k.id, Call: w.h.Now()}
+	op = Op{Client: w.row, Path: op.Path, Kind: Unlock, Hold: k.id, Passes: k.passes(), Call: w.h.Now()}
 	op.Result, _, err = inner.release(ctx, true)
 	if err != nil {
 		w.violate(Strange, op.Path, err.Error())
@@ -224,5 +250,5 @@ func (w *worker) downgrade(k *kept, d downgrader) {
 	op.Result = result
 	w.h.Bind(w.identify(k.node()), k.id)
 	w.h.Add(op)
-	k.shared = result != NotHeld
+	k.shared, k.vague = result != NotHeld, result == Unknown
 }

@@ -172,9 +172,11 @@ func reentrantKind(opts ...recipes.Option) kind {
 	})
 }
 
-func rwKind() kind {
-	return oursKind("ours", func(c *client.Client, path string) func(context.Context, bool) (held, error) {
-		rw := recipes.NewRWMutex(c, path)
+func rwKind() kind { return namedRW("ours") }
+
+func namedRW(name string, opts ...recipes.Option) kind {
+	return oursKind(name, func(c *client.Client, path string) func(context.Context, bool) (held, error) {
+		rw := recipes.NewRWMutex(c, path, opts...)
 		return func(ctx context.Context, shared bool) (held, error) {
 			if shared {
 				return rw.RLock(ctx)

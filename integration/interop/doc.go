@@ -25,6 +25,12 @@
 // as unsafe and turns out to be safe fails the test too. Nothing is timed there: a waiter is known by the watch
 // that the server has of its session on the holder's znode.
 //
+// kazoo's WriteLock contends with our read-write lock; its ReadLock meets ours in order only, since the one of 2.8 waits for writers
+// behind it, which a test shows.
+//
+// Expiry: the session of a holder ends without a word, ours because it is cut off, another's because its process is killed. Whoever
+// waits in another client gets the mutex then, and ours has known before that its lease was lost.
+//
 // # Goroutines
 //
 // One per running program reads what it says, and ends with it. Tests have their own, which end with them.

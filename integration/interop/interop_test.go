@@ -42,6 +42,8 @@ func TestInterop(t *testing.T) {
 				t.Run("FullSemaphore", func(t *testing.T) { testFull(t, server, curator54, curator57) })
 				t.Run("Succession", func(t *testing.T) { testSuccession(t, server, curator54, curator57) })
 				t.Run("ReadWriteOrder", func(t *testing.T) { testReadWriteOrder(t, server, curator54, curator57) })
+				t.Run("KazooReadWrite", func(t *testing.T) { testKazooReadWrite(t, server, kz) })
+				t.Run("Expiry", func(t *testing.T) { testExpiry(t, server, classes, interpreter) })
 				t.Run("DowngradeAhead", func(t *testing.T) { testDowngradeAhead(t, server, curator54, curator57) })
 			} else {
 				t.Run("Matrix", func(t *testing.T) { testMatrix(t, server, curator54, kz) })

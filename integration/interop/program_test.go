@@ -22,9 +22,11 @@ type program struct {
 	name     string
 	greeting []string // what it says first about itself
 	in       io.WriteCloser
+	process  *os.Process
 	ended    chan struct{} // closed when it says no more
 
 	mu      sync.Mutex // guards what follows
+	killed  bool
 	waiting map[string]chan string
 	said    []string // what nobody waited for
 }
@@ -52,6 +54,7 @@ func startProgram(t *testing.T, name, path string, args ...string) *program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.process = cmd.Process
 	// Reader; owned by the test, whose end waits for it; ends with the program.
 	go p.read(out)
 	t.Cleanup(func() { p.stop(t, cmd, log.Name()) })
@@ -72,7 +75,7 @@ func (p *program) stop(t *testing.T, cmd *exec.Cmd, log string) {
 	stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	<-p.ended
 	err := cmd.Wait()
-	if stuck.Stop(); err != nil {
+	if stuck.Stop(); err != nil && !p.killed {
 		t.Errorf("%s: %v", p.name, err)
 	}
 	if len(p.said) > 0 {
@@ -81,6 +84,14 @@ func (p *program) stop(t *testing.T, cmd *exec.Cmd, log string) {
 	if text, err := os.ReadFile(log); t.Failed() && len(text) > 0 {
 		t.Logf("log of %s (%v):\n%s", p.name, err, text)
 	}
+}
+
+// kill ends the program as a crash does: nobody says good-bye to the server.
+func (p *program) kill() error {
+	p.mu.Lock()
+	p.killed = true
+	p.mu.Unlock()
+	return p.process.Kill()
 }
 
 // read passes lines on to those who wait for them.

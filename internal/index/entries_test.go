@@ -207,7 +207,7 @@ var covered = map[string]string{
 	"F97":  "recipes.TestSemaphoreHolderIsKilled recipes.TestCapacityMismatch recipes.TestPermitsFromZnode recipes.TestSemaphoreChaos",
 	"F98":  "recipes.TestBarrierHoldsThroughFaults recipes.TestDoubleBarrierHoldsThroughFaults",
 	"F99":  "recipes.TestLeaseCauses integration.TestConformance zktest.TestConformance",
-	"F101": "recipes.TestMemberWaitsForItsLeftover",
+	"F101": "recipes.TestMemberWaitsForItsLeftover integration.TestMember",
 	"I1":   "recipes.TestFlights",
 	"I8":   "recipes.TestMultiLockFlights recipes.TestFlights",
 	"I9":   "recipes.TestReleasePipelined",

@@ -1,4 +1,4 @@
-"""Runs contenders for kazoo's Lock, as the tests of this folder tell it.
+"""Runs contenders for kazoo's Lock, or its ReadLock and WriteLock, as the tests of this folder tell it.
 
 A line of input is a command for one contender: its name, a verb, arguments. It is answered by one line, when it has been done:
 the name, then "ok" and what there is to say, or "failed" and why. The first line of output says which version of kazoo this
@@ -32,7 +32,8 @@ class Contender:
     def __init__(self, name):
         self.name = name
         self.client = None
-        self.lock = None
+        self.locks = {}  # by whether they are shared
+        self.held = None
         self.commands = queue.Queue()
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -45,18 +46,25 @@ class Contender:
                 say(self.name, "failed", repr(e))
 
     def do_open(self, kind, servers, path):
-        patterns = {"kazoo": (), "kazoo-pattern": (EXTRA_PATTERN,)}[kind]
         self.client = KazooClient(servers, timeout=SESSION_TIMEOUT)
         self.client.start()
-        self.lock = self.client.Lock(path, self.name, extra_lock_patterns=patterns)
+        if kind == "kazoo-rw":
+            self.locks = {
+                "true": self.client.ReadLock(path, self.name),
+                "false": self.client.WriteLock(path, self.name),
+            }
+        else:
+            patterns = {"kazoo": (), "kazoo-pattern": (EXTRA_PATTERN,)}[kind]
+            self.locks = {"false": self.client.Lock(path, self.name, extra_lock_patterns=patterns)}
         return self.client.client_id[0]
 
-    def do_lock(self, _):
-        self.lock.acquire()
+    def do_lock(self, shared):
+        self.held = self.locks[shared]
+        self.held.acquire()
         return ""
 
     def do_release(self):
-        self.lock.release()
+        self.held.release()
         return ""
 
     def do_close(self):
