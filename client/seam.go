@@ -24,6 +24,8 @@ type (
 	Holder = session.Holder
 	// Cleanup is a deletion in the hands of the session.
 	Cleanup = session.Cleanup
+	// FixedNode is an ephemeral znode at a path that others use as well. For a Generation its paths are the client's.
+	FixedNode = session.FixedNode
 	// NodeWatch tells when a znode is gone.
 	NodeWatch = session.NodeWatch
 	// OneShot is the registration of a one-shot watch: its maker sets Sink, usually a Queue, and Tag.
@@ -40,6 +42,9 @@ const (
 	Unsure    = session.Unsure
 	Lost      = session.Lost
 )
+
+// FixedVersion is the version that a FixedNode has from the transaction that makes it.
+const FixedVersion = session.FixedVersion
 
 // NewQueue returns an empty queue.
 func NewQueue() *Queue { return session.NewQueue() }
@@ -191,6 +196,27 @@ func (gn Generation) DeleteMine(c *Cleanup, dir, prefix, mark, node string) bool
 		node = proto.JoinChroot(gn.cl.chroot, node)
 	}
 	gn.ss.DeleteMine(c, proto.JoinChroot(gn.cl.chroot, dir), prefix, mark, node)
+	return true
+}
+
+// DeleteFixed gives the deletion of n, and of nothing else that is or comes to be at its path, to the session, which repeats it
+// until the znode is gone for certain, or the session ends. The transaction that has made n is
+//
+//	Multi(CreateOp(n.Path, ..., ModeEphemeral), SetOp(n.Path, data, 0), SetOp(n.Counter, []byte(n.Mark), AnyVersion))
+//
+// and the deletion writes the counter as well. If n.Zxid is 0 it looks by the mark whether that has made one. It does not block;
+// spare is as for Delete. It reports false if a path is invalid or the Generation zero: then nothing happens.
+func (gn Generation) DeleteFixed(c *Cleanup, n FixedNode, spare *Group) bool {
+	if gn.ss == nil || ValidatePath(n.Path) != nil || ValidatePath(n.Counter) != nil {
+		return false
+	}
+	var g *session.Group
+	if spare != nil {
+		spare.reset()
+		g, spare.g = spare.g, nil
+	}
+	n.Path, n.Counter = proto.JoinChroot(gn.cl.chroot, n.Path), proto.JoinChroot(gn.cl.chroot, n.Counter)
+	gn.ss.DeleteFixed(c, n, g)
 	return true
 }
 

@@ -167,6 +167,46 @@ func TestCleanups(t *testing.T) {
 	})
 }
 
+func TestDeleteFixed(t *testing.T) { // docs/locks.md A9
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		create(t, srv, "/app/l-counter", "")
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		gn := c.Generation()
+		n := client.FixedNode{Path: "/l", Counter: "/l-counter", Mark: "mine"}
+		take := func() client.FixedNode {
+			results, err := c.Multi(ctx, client.CreateOp(n.Path, nil, client.ModeEphemeral, nil), client.SetOp(n.Path, nil, 0),
+				client.SetOp(n.Counter, []byte(n.Mark), client.AnyVersion))
+			must(t, err)
+			n := n
+			n.Zxid, n.Version = results[2].Stat.Mzxid, results[2].Stat.Version
+			return n
+		}
+		spare := gn.Group()
+		spare.Exists("/")
+		must(t, spare.Do(ctx))
+		var a, b, gone client.Cleanup
+		known := take()
+		equal(t, "deletes", gn.DeleteFixed(&a, known, spare), true)
+		must(t, a.Wait(ctx))
+		equal(t, "there", srv.Exists("/app/l"), false)
+		spare.Reclaim(&a)
+		spare.Exists("/")
+		must(t, spare.Do(ctx))
+		take()
+		equal(t, "deletes", gn.DeleteFixed(&gone, known, nil), true) // that one is gone
+		wantErr(t, gone.Wait(ctx), client.ErrNoNode)
+		equal(t, "there", srv.Exists("/app/l"), true)
+		equal(t, "deletes", gn.DeleteFixed(&b, n, nil), true) // what is there, by the mark
+		must(t, b.Wait(ctx))
+		equal(t, "there", srv.Exists("/app/l"), false)
+		equal(t, "cleanups", c.CleanupsPending(), 0)
+		equal(t, "deletes", gn.DeleteFixed(new(client.Cleanup), client.FixedNode{Path: "l", Counter: "/c"}, nil), false)
+		equal(t, "deletes", gn.DeleteFixed(new(client.Cleanup), client.FixedNode{Path: "/l"}, nil), false)
+		equal(t, "deletes", client.Generation{}.DeleteFixed(new(client.Cleanup), n, nil), false)
+	})
+}
+
 func TestGuards(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *zktest.Server) {
 		create(t, srv, "/app", "")

@@ -38,6 +38,31 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// A FixedMutex's transaction and its answer are made of ops and results, which is what it costs more than a Mutex.
+func TestFixedAllocations(t *testing.T) {
+	srv := peer.New(peer.Options{})
+	defer srv.Close()
+	c, err := client.Connect(t.Context(), "peer:2181", client.Dialer(srv.Dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, ctx := NewFixedMutex(c, "/lock"), t.Context()
+	n := testing.AllocsPerRun(200, func() {
+		l, err := m.Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%v allocations", n)
+	if n > 8 {
+		t.Errorf("Lock and Release: %v allocations, want at most 8", n)
+	}
+}
+
 func BenchmarkLock(b *testing.B) {
 	srv := peer.New(peer.Options{})
 	defer srv.Close()

@@ -15,14 +15,16 @@ import (
 // any number of goroutines may contend through it at once.
 type base struct {
 	settings
-	c    *client.Client
-	dir  string
-	err  error // what was wrong with the arguments
-	host string
-	key  any // holdKey: under which a context carries a hold of this lock
+	c   *client.Client
+	dir string
+	// counter is the path of the znode whose version tells the holds of a fixed znode apart; "" of a lock with a queue.
+	counter string
+	err     error // what was wrong with the arguments
+	host    string
+	key     any // holdKey: under which a context carries a hold of this lock
 
 	owner atomic.Pointer[ownerData] // publishes the default data of the newest session
-	pool  sync.Pool                 // *contender, ready for use
+	pool  sync.Pool                 // *contender or *taker, ready for use
 	line  line                      // with LocalQueue and HandOver
 	gate  *base                     // whoever wants a lease of Curator's semaphore holds this mutex while it is decided
 }
@@ -82,6 +84,8 @@ func (s *settings) names(k kind) string {
 		return "permits"
 	case k == latch && !s.latch:
 		return lockMark
+	case k == fixed:
+		return "fixed"
 	}
 	return claim{kind: k, layout: s.layout}.mark()
 }
@@ -129,6 +133,11 @@ func (b *base) acquire(ctx context.Context, op string, want claim, try bool) (*L
 // contend makes a contender and waits for its grant. A lease of Curator's semaphore is decided under the mutex, and in the
 // session that has that: without it two that decide at once could wait for each other.
 func (b *base) contend(ctx context.Context, want claim, try bool, gaveUp []*client.Cleanup) (*Lease, error) {
+	if b.counter != "" {
+		t := b.taker(try)
+		t.gaveUp = gaveUp
+		return t.acquire(ctx)
+	}
 	if b.gate == nil {
 		ct := b.contender(want, try)
 		ct.gaveUp = gaveUp
@@ -174,14 +183,15 @@ func (b *base) localWaiters() int {
 func (b *base) contender(want claim, try bool) *contender {
 	ct, ok := b.pool.Get().(*contender)
 	if !ok {
-		ct = &contender{b: b, q: client.NewQueue()}
+		ct = &contender{entrant: entrant{b: b, q: client.NewQueue()}}
+		ct.of = ct
 	}
 	ct.claim, ct.try, ct.gaveUp, ct.pass = want, try, nil, nil
 	return ct
 }
 
-// put takes back the contender of a lease whose release is confirmed: nothing is under way to its queue any more.
-func (b *base) put(ct *contender) { b.pool.Put(ct) }
+// put takes back the entrant of a lease whose release is confirmed: nothing is under way to its queue any more.
+func (b *base) put(e *entrant) { b.pool.Put(e.of) }
 
 // nodeData returns the data for a znode made in this session.
 func (b *base) nodeData(gen client.Generation) []byte {

@@ -8,23 +8,12 @@ import (
 	"github.com/lockkeeper/lockkeeper/client"
 )
 
-// tagFlight marks the completion of the group in flight; watches have tags of their own, never used twice.
-const tagFlight = 0
-
 // contender is one call of Lock: it makes a znode in the queue, looks who is ahead, waits, and is granted or cleans up.
 // docs/locks.md A10 holds the rules by which it decides, which were model-checked; the numbers in the comments are theirs.
-// All that it learns comes through one queue, in the order of the wire (rule 3).
 type contender struct {
-	b     *base
-	q     *client.Queue
+	entrant
 	claim claim
-	try   bool
 	pass  *Lease // of the mutex under which it is decided, for Curator's semaphore; else nil
-
-	gen client.Generation
-	g   *client.Group // bound to gen
-	fly bool          // g is under way
-	via uint64        // the connection that carried it last
 
 	mine     client.CreateCall // the create of the flight, while creating
 	creating bool              // its outcome has not been looked at
@@ -58,26 +47,17 @@ type contender struct {
 	limitSet bool            // it is armed
 
 	own     *client.OneShot // the newest watch on the own znode; an event of an earlier one is not heard
-	tags    uint32          // tags given out
 	ownSet  bool            // own is armed on conn
 	ownGone bool
-	waiting bool // counted as a contender of the session
-	proved  bool // a sync was sent to renew the lease clock for the grant
 
 	// The holds of one znode, with HandOver.
-	hand   uint32            // hand-overs so far; with GuardedHandover also the version of the znode's data
-	since  time.Time         // the first grant
-	pace   pace              // of requests that are lost
-	gaveUp []*client.Cleanup // the deletion of a znode that was not taken over, which a Lock that fails waits for as well
-	guard  *nodeGuard        // watches the znode while it is held; nil if no option wants it
+	hand  uint32    // hand-overs so far; with GuardedHandover also the version of the znode's data
+	since time.Time // the first grant
 }
 
 // reset prepares for an attempt in the current session.
 func (ct *contender) reset() {
-	gen := ct.b.c.Generation()
-	if ct.g == nil || gen != ct.gen {
-		ct.gen, ct.g = gen, gen.Group()
-	}
+	ct.bind()
 	ct.prefix = ct.claim.appendPrefix(ct.prefix[:0])
 	ct.unique = len(ct.prefix)
 	if ct.claim.stem != nil {
@@ -88,8 +68,8 @@ func (ct *contender) reset() {
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false
 	ct.listed, ct.below, ct.ahead = false, 0, ct.ahead[:0]
 	ct.capacity = ct.claim.capacity
-	ct.ownGone, ct.creating, ct.proved = false, false, false
-	ct.hand, ct.since, ct.guard = 0, time.Time{}, nil
+	ct.ownGone, ct.creating = false, false
+	ct.hand, ct.since = 0, time.Time{}
 }
 
 // guid is what the names of all znodes of this attempt begin with.
@@ -105,44 +85,11 @@ func child(dir string, name []byte) string {
 // maxParents bounds how often a path is made again that vanishes between its creation and that of the lock's znode.
 const maxParents = 10
 
-// errAgain says that an attempt has ended in a way that allows another one.
-var errAgain = errors.New("own znode gone")
-
-// acquire makes attempts until one is granted or fails for good.
-func (ct *contender) acquire(ctx context.Context) (*Lease, error) {
-	for {
-		ct.reset()
-		if ct.pass != nil && !ct.pass.gen.Same(ct.gen) {
-			return nil, errAgain
-		}
-		l, err := ct.attempt(ctx)
-		if err == nil {
-			return l, nil
-		}
-		again := errors.Is(err, errAgain) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
-		grace, cancel := graceful(ctx)
-		err = ct.leave(grace, err)
-		cancel()
-		if err := ct.final(again, err); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// final returns the error with which Lock fails after an attempt, nil if there is to be another one.
-func (ct *contender) final(again bool, err error) error {
-	over := ct.gen.Err()
-	switch {
-	case !again:
-		return err
-	case ct.b.failGone && errors.Is(err, client.ErrSessionExpired):
-		return err
-	case ct.b.failGone && errors.Is(err, ErrCleanupPending):
-		return join(ErrNodeGone, ErrCleanupPending)
-	case ct.b.failGone:
-		return ErrNodeGone
-	case over != nil && ct.b.c.Generation() == ct.gen:
-		return over // no other session follows
+// begin prepares for an attempt in the current session, which has to be that of the mutex under which it is decided.
+func (ct *contender) begin() error {
+	ct.reset()
+	if ct.pass != nil && !ct.pass.gen.Same(ct.gen) {
+		return errAgain
 	}
 	return nil
 }
@@ -190,6 +137,9 @@ func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 		ct.forget()
 		ct.settle()
 		ct.q.Reset()
+		if ct.b.grants > 0 {
+			ct.since = time.Now()
+		}
 		l.begin()
 		return l, nil
 	case errors.Is(err, client.ErrLeaseDeadline):
@@ -206,77 +156,15 @@ func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 
 // hold makes the lease, if the connection that the grant comes from is there and the lease clock runs.
 func (ct *contender) hold(ctx context.Context) (*Lease, error) {
-	l := &Lease{b: ct.b, claim: ct.claim, gen: ct.gen, node: ct.node, token: Token{ct.czxid, ct.hand}, lock: ctx, ct: ct}
-	l.hold.Holder = (*leaseHold)(l)
-	return l, ct.gen.Hold(&l.hold, ct.conn)
-}
-
-// rest waits between two proofs for one grant. The first may come at once; the next one is of no use before a quarter of the
-// session timeout has passed, since that is how far a proof reaches back (package session, lease clock).
-func (ct *contender) rest(ctx context.Context) error {
-	if !ct.proved {
-		ct.proved = true
-		return nil
-	}
-	return sleep(ctx, ct.gen.Timeout()/4)
-}
-
-// When a request is lost soon after another one, it may be the request that breaks the connection: then the next one waits.
-const (
-	lossSoon  = time.Second
-	lossPause = 100 * time.Millisecond
-)
-
-// pace keeps requests that are repeated after their connection broke from breaking every next one at full speed. The zero
-// pace is ready.
-type pace struct{ last time.Time }
-
-// lost waits, if the last time was a moment ago, or returns the error of ctx if that ends before.
-func (p *pace) lost(ctx context.Context) error {
-	now := time.Now()
-	soon := now.Sub(p.last) < lossSoon
-	p.last = now
-	if !soon {
-		return nil
-	}
-	return sleep(ctx, lossPause)
-}
-
-// sleep waits for d, or returns the error of ctx if that ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// settle ends the time of waiting.
-func (ct *contender) settle() {
-	if ct.waiting {
-		ct.waiting = false
-		ct.gen.Contend(-1)
-	}
+	l := &Lease{claim: ct.claim, node: ct.node, token: Token{ct.czxid, ct.hand}, by: &ct.entrant, stake: nodeStake{}}
+	return l, ct.entrant.hold(ctx, l, ct.conn)
 }
 
 // flight sends the group and waits for it, while events that come in are noted.
 func (ct *contender) flight(ctx context.Context) error {
-	if err := ct.g.Submit(ctx, ct.q, tagFlight); err != nil {
-		ct.creating = false
-		return err
-	}
-	ct.fly = true
-	for ct.fly {
-		it, err := ct.q.Next(ctx)
-		if err != nil {
-			return err
-		}
-		ct.note(it)
-	}
-	return nil
+	err := ct.entrant.flight(ctx)
+	ct.creating = ct.creating && (err == nil || ct.fly) // else nothing was sent
+	return err
 }
 
 // note takes one item. An event of another connection than the list's makes the list worthless (rule 4).
@@ -304,13 +192,6 @@ func (ct *contender) note(it client.Item) {
 			r.gone = r.gone || gone
 		}
 	}
-}
-
-// watch returns a new watch whose event comes to the queue under a tag of its own. One cannot be used again: its event may
-// be under way when it is taken back.
-func (ct *contender) watch() *client.OneShot {
-	ct.tags++
-	return &client.OneShot{Sink: ct.q, Tag: ct.tags}
 }
 
 // forget takes the watches back; what they have brought about those ahead, or could still bring, concerns nobody.

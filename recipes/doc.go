@@ -12,8 +12,8 @@
 // says so in three ways. Its Context ends when the hold is no longer safe, which is before the ensemble gives the lock to
 // anybody else: the deadline is counted from what the leader is known to have heard from us, and checked by this process's
 // own clock. Its State goes to Unsure when the connection is gone, and to Lost for good. Its Token rises with every grant
-// of the lock, and Guard makes a multi fail unless the lock's znode is still there; whoever must be certain uses one of the
-// two, because no lease survives a process that is stopped between a check and what it does next.
+// of the lock, and Guard makes a multi fail unless the lock's znode is still there (of a FixedMutex: Guards); whoever must be
+// certain uses one of the two, because no lease survives a process that is stopped between a check and what it does next.
 //
 // # What is left behind
 //
@@ -24,6 +24,7 @@
 // # The recipes
 //
 //   - Mutex: one holder, first come first served.
+//   - FixedMutex: one holder, whoever is first at each release; it excludes hand-written clients that create a znode or wait.
 //   - Reentrant: a mutex that its holder can lock again. The hold travels in a context, or in an Owner.
 //   - RWMutex: readers or one writer, in the order in which they came; a writer can become a reader (Lease.Downgrade).
 //   - Semaphore: a number of permits, of which each holder takes some.
@@ -49,7 +50,8 @@
 // exclude a Mutex and a Reentrant and are excluded by them, and so do InterProcessReadWriteLock and RWMutex. Other names
 // are ignored: kazoo's and WriteLock's contenders must use other paths (docs/locks.md 2.9), unless KazooNames or CountForeign
 // say otherwise. PlainNames gives a Mutex, Reentrant or Election the names of hand-written clients, a prefix and a number, and tells
-// their znodes apart by what it puts behind their data. A Mutex and an RWMutex on one path do not see each other.
+// their znodes apart by what it puts behind their data. A Mutex and an RWMutex on one path do not see each other. Clients whose
+// lock is one ephemeral znode are excluded by a FixedMutex on the path of that.
 //
 // # Round trips
 //

@@ -33,9 +33,9 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 		return &Error{"downgrade", l.b.path(), err}
 	}
 	defer l.afterFunc(cancel)() // a hold that has ended waits for nothing
-	if l.ct.guard != nil {
-		l.ct.guard.watch.Stop()
-		l.ct.guard = nil
+	if e := l.by; e.guard != nil {
+		e.guard.watch.Stop()
+		e.guard = nil
 	}
 	err := l.swap(ctx)
 	if over := l.gen.Err(); over != nil {
@@ -106,8 +106,9 @@ func (l *Lease) settled() bool {
 func (l *Lease) swap(ctx context.Context) error {
 	from := l.Node()
 	name := from[strings.LastIndexByte(from, '/')+1:]
-	digits := name[len(l.ct.prefix):]
-	to := child(l.b.dir, []byte(l.ct.guid()+l.claim.of(reader).mark()+digits))
+	ct := l.by.contender() // as what a write lock stands on always is
+	digits := name[len(ct.prefix):]
+	to := child(l.b.dir, []byte(ct.guid()+l.claim.of(reader).mark()+digits))
 	for p := (pace{}); ; {
 		g := l.gen.Group()
 		multi := g.Multi(client.CreateOp(to, l.b.nodeData(l.gen), client.ModeEphemeral, l.b.acl), client.DeleteOp(from, client.AnyVersion))

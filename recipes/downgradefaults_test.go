@@ -168,7 +168,7 @@ func TestDowngradeBeforeTheLeaseIsToldOfTheEnd(t *testing.T) {
 		l := get(t, a.Lock)
 		gate := make(blocker)
 		newer := client.Hold{Holder: gate} // is told first
-		must(0, l.gen.Hold(&newer, l.ct.conn))
+		must(0, l.gen.Hold(&newer, l.by.contender().conn))
 		srv.ExpireSession(l.gen.SessionID())
 		<-time.After(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

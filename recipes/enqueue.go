@@ -58,7 +58,7 @@ func (e *sessionKindError) Unwrap() error { return e.err }
 func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []string, err error) {
 	var levels []client.CreateCall
 	if parents {
-		levels, ct.read = ct.addParents(ct.g), nil
+		levels, ct.read = ct.b.addLevels(ct.g, ct.b.dir), nil
 	}
 	ct.mine, ct.creating = ct.g.Create(ct.path, ct.data(), client.ModeEphemeralSequential, ct.b.acl), true
 	asked := ct.ask(ct.g)
@@ -67,7 +67,7 @@ func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []
 	}
 	if err := ct.created(); err != nil {
 		ct.limitSet = false // if the create got no answer, what was behind it got none either
-		return nil, ct.joinParents(err, levels)
+		return nil, ct.b.joinParents(err, levels)
 	}
 	strays, err = ct.look(asked)
 	if errors.Is(err, client.ErrConnectionLoss) { // between the two replies
@@ -97,16 +97,15 @@ func (ct *contender) adopt(node string, czxid int64) {
 	ct.seq = int32(seq)
 }
 
-// addParents adds the creation of every level of the path. Those that exist answer so, and those that we may not create
+// addLevels adds the creation of every level of dir. Those that exist answer so, and those that we may not create
 // answer that; both are fine as long as the path is there in the end (docs/locks.md I8).
-func (ct *contender) addParents(g *client.Group) []client.CreateCall {
+func (b *base) addLevels(g *client.Group, dir string) []client.CreateCall {
 	var levels []client.CreateCall
-	dir := ct.b.dir
 	for i := 1; i < len(dir); i++ {
 		if i+1 == len(dir) {
-			levels = append(levels, g.Create(dir, []byte{}, ct.b.parents(), ct.b.acl))
+			levels = append(levels, g.Create(dir, []byte{}, b.parents(), b.acl))
 		} else if dir[i] == '/' {
-			levels = append(levels, g.Create(dir[:i], []byte{}, ct.b.parents(), ct.b.acl))
+			levels = append(levels, g.Create(dir[:i], []byte{}, b.parents(), b.acl))
 		}
 	}
 	return levels
@@ -114,7 +113,7 @@ func (ct *contender) addParents(g *client.Group) []client.CreateCall {
 
 // joinParents adds to "no node" why the path could not be made. If not even its first level has a parent, the chroot of the
 // client does not exist, and trying again is of no use.
-func (ct *contender) joinParents(err error, levels []client.CreateCall) error {
+func (b *base) joinParents(err error, levels []client.CreateCall) error {
 	if !errors.Is(err, client.ErrNoNode) {
 		return err
 	}
@@ -128,14 +127,14 @@ func (ct *contender) joinParents(err error, levels []client.CreateCall) error {
 		case why == nil, errors.Is(why, client.ErrNodeExists):
 		case errors.Is(why, client.ErrNoNode):
 			if i == 0 {
-				return join(ErrNoParent, errChroot{ct.b.c.Chroot()}) // not "no node", which would be tried again
+				return join(ErrNoParent, errChroot{b.c.Chroot()}) // not "no node", which would be tried again
 			}
 		default:
 			return join(ErrNoParent, why)
 		}
 	}
-	if len(levels) == 0 && ct.b.dir == "/" && ct.b.c.Chroot() != "" {
-		return join(ErrNoParent, errChroot{ct.b.c.Chroot()})
+	if len(levels) == 0 && b.dir == "/" && b.c.Chroot() != "" {
+		return join(ErrNoParent, errChroot{b.c.Chroot()})
 	}
 	return err
 }

@@ -49,7 +49,8 @@ func (l *Lease) takeTurn() {
 // waits here, or if the znode has served for long enough: whoever waits elsewhere has to get the lock as well. The caller
 // holds mu.
 func (l *Lease) heir() *place {
-	if !l.turn || l.ct == nil || !l.ct.mayServe() {
+	ct := l.by.contender()
+	if !l.turn || ct == nil || !ct.mayServe() {
 		return nil
 	}
 	p := l.b.line.take()
@@ -62,8 +63,8 @@ func (l *Lease) heir() *place {
 // handOver gives the znode, and with it the turn, to the heir.
 func (l *Lease) handOver(p *place) {
 	l.mu.Lock()
-	ct := l.ct
-	l.ct = nil
+	ct := l.by.contender() // as heir has seen
+	l.by = nil
 	l.mu.Unlock()
 	p.turn <- ct // has room: a place is given one turn
 }

@@ -26,6 +26,8 @@ type Lease struct {
 	gen  client.Generation
 	lock context.Context // of the call of Lock: for its values only
 
+	stake stake // what it has on the server
+
 	hold    client.Hold
 	cleanup client.Cleanup
 
@@ -41,7 +43,7 @@ type Lease struct {
 	end       endError      // why it ended; no cause means that it has not
 	lostTo    error         // why the lease had ended before its release
 	done      chan struct{} // made on demand
-	ct        *contender    // nil once the next caller of Lock may have it
+	by        *entrant      // nil once the next caller of Lock may have it
 	rare      *rare         // made on demand
 }
 
@@ -116,13 +118,16 @@ func (l *Lease) Guard() client.Op {
 	if l.b.grants > 0 && !l.b.guarded {
 		return client.RefusedOp(ErrUnguarded)
 	}
-	l.mu.Lock()
-	node, version := l.node, int32(client.AnyVersion)
-	if l.b.guarded {
-		version = int32(l.token.Hand)
+	return l.stake.guard(l)
+}
+
+// Guards returns the operations that together make a multi fail unless this hold stands: Guard, and whatever else there is to be
+// checked, which is something for a FixedMutex alone. Nil for a nil Lease.
+func (l *Lease) Guards() []client.Op {
+	if l.none() {
+		return nil
 	}
-	l.mu.Unlock()
-	return l.b.c.GuardOp(node, version)
+	return append([]client.Op{l.Guard()}, l.stake.beside(l)...)
 }
 
 // Context returns a context that ends when the hold is no longer safe, and in any case with Release; context.Cause and Err

@@ -48,7 +48,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func lock(t *testing.T, m *Mutex) *Lease {
+// locker is a lock that can be waited for.
+type locker interface {
+	Lock(context.Context) (*Lease, error)
+}
+
+func lock(t *testing.T, m locker) *Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of virtual time, in which a wait for ever would not show
 	defer cancel()
@@ -73,7 +78,7 @@ type waiter struct {
 	done  chan struct{}
 }
 
-func goLock(ctx context.Context, m *Mutex) *waiter {
+func goLock(ctx context.Context, m locker) *waiter {
 	w := &waiter{done: make(chan struct{})}
 	go func() {
 		w.lease, w.err = m.Lock(ctx)

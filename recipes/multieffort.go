@@ -118,7 +118,7 @@ func (e *effort) createAndList(ctx context.Context, parents bool) error {
 	asked := make([]question, len(e.cts))
 	for i, ct := range e.cts {
 		if parents {
-			levels[i], ct.read = ct.addParents(e.g), nil
+			levels[i], ct.read = ct.b.addLevels(e.g, ct.b.dir), nil
 		}
 		ops[i] = client.CreateOp(ct.path, ct.data(), client.ModeEphemeralSequential, ct.b.acl)
 	}
@@ -173,7 +173,7 @@ func (e *effort) created(multi client.MultiCall, levels [][]client.CreateCall) e
 		case client.MaybeApplied(err):
 			ct.unknown = true
 		case errors.Is(err, client.ErrNoNode):
-			if err := ct.joinParents(client.ErrNoNode, levels[i]); !errors.Is(err, client.ErrNoNode) {
+			if err := ct.b.joinParents(client.ErrNoNode, levels[i]); !errors.Is(err, client.ErrNoNode) {
 				return err
 			}
 		}

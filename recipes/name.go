@@ -32,6 +32,7 @@ const (
 	permit // of a semaphore
 	lease  // of a semaphore as Curator has it
 	latch  // of an election as Curator has it
+	fixed  // a mutex without a queue
 )
 
 // claim is what a contender wants, as the name of its znode says.

@@ -33,15 +33,16 @@ type nodeGuard struct {
 
 // watchNode makes l the holder that is told what happens to the znode.
 func (l *Lease) watchNode() {
-	g := l.ct.guard
+	e := l.by
+	g := e.guard
 	if g == nil {
 		g = &nodeGuard{}
 		g.holder.Store(l)
-		g.watch.Gone = g.tellGone
+		g.watch.Gone, g.watch.Czxid = g.tellGone, l.token.Zxid
 		if l.b.revocable {
 			g.watch.Changed = g.tellData
 		}
-		l.ct.guard = g
+		e.guard = g
 		l.gen.WatchNode(&g.watch, l.Node())
 		return
 	}

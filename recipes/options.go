@@ -44,9 +44,13 @@ type settings struct {
 // check finds options that do not go together, or not with the recipe.
 func (s *settings) check(k kind) error {
 	switch {
-	case s.local && k != exclusive:
+	case k == fixed && (s.failGone || s.noOwn || s.relist || s.noAhead):
+		return errors.New("FailIfNodeGone, NoOwnWatch, AlwaysList and NoLookAhead are for locks with a queue")
+	case k == fixed && (s.grants > 0 || s.guarded):
+		return errors.New("HandOver and GuardedHandover are for locks whose znodes have names of their own")
+	case s.local && k != exclusive && k != fixed:
 		return errors.New("LocalQueue and HandOver are for mutexes, not for read-write locks and semaphores, whose holders share")
-	case s.layout != curatorLayout && (s.curator || s.latch || k == permit || k == latch):
+	case s.layout != curatorLayout && (s.curator || s.latch || k == permit || k == latch || k == fixed):
 		return errors.New("names of other clients are for mutexes and read-write locks")
 	case s.layout == goZKLayout && k != exclusive, s.foreign && k != exclusive:
 		return errors.New("GoZookeeperNames and CountForeign are for mutexes")

@@ -144,17 +144,24 @@ func (b *base) read(ctx context.Context, ps []Participant) error {
 	}
 	_ = g.Do(ctx) // each has its own error
 	for i := range ps {
-		p := &ps[i]
-		data, stat, err := calls[i].Data()
-		var e *client.Error
-		switch {
-		case err == nil:
-			b.fill(p, data, stat)
-		case errors.As(err, &e) && e.Outcome == client.OutcomeRejected:
-			p.Err = err
-		default:
+		if err := b.take(&ps[i], calls[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// take fills in the answer to a read, which may be that it was refused.
+func (b *base) take(p *Participant, call client.GetCall) error {
+	data, stat, err := call.Data()
+	var e *client.Error
+	switch {
+	case err == nil:
+		b.fill(p, data, stat)
+	case errors.As(err, &e) && e.Outcome == client.OutcomeRejected:
+		p.Err = err
+	default:
+		return err
 	}
 	return nil
 }

@@ -240,6 +240,9 @@ func (e *Reentry) Shared() bool { return false }
 // Guard is Lease.Guard.
 func (e *Reentry) Guard() client.Op { return e.lease().Guard() }
 
+// Guards returns the operations that together make a multi fail unless the hold stands, as Lease.Guards.
+func (e *Reentry) Guards() []client.Op { return e.lease().Guards() }
+
 // Context is Lease.Context. With it, as with what Reentrant.Lock returns, the hold can be entered again.
 func (e *Reentry) Context() context.Context { return e.lease().Context() }
 

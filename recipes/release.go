@@ -10,9 +10,6 @@ import (
 
 // begin starts what the options want of a lease.
 func (l *Lease) begin() {
-	if l.b.grants > 0 && l.ct.since.IsZero() {
-		l.ct.since = time.Now()
-	}
 	if l.b.watchOwn || l.b.revocable {
 		l.watchNode() // the function of Revocable may release the lease from here on, and the contender is gone then
 	}
@@ -75,7 +72,7 @@ func (l *Lease) Release(ctx context.Context) error {
 // deletion returns what Release waits for: the deletion that the first call has started, or another one if that was refused.
 func (l *Lease) deletion() *client.Cleanup {
 	l.mu.Lock()
-	c, node, again := &l.cleanup, l.node, false
+	c, again := &l.cleanup, false
 	if r := l.rare; r != nil {
 		if again = r.refused; again {
 			r.refused, r.retry = false, new(client.Cleanup)
@@ -86,7 +83,7 @@ func (l *Lease) deletion() *client.Cleanup {
 	}
 	l.mu.Unlock()
 	if again {
-		l.gen.Delete(c, node, nil)
+		l.stake.remove(l, c, nil)
 	}
 	return c
 }
@@ -141,15 +138,14 @@ type leaseCleanup Lease
 func (c *leaseCleanup) CleanupDone() {
 	l := (*Lease)(c)
 	l.mu.Lock()
-	ct, node := l.ct, l.node
-	both := ct.unknown || l.rare != nil && l.rare.both
-	l.ct = nil
+	by := l.by
+	l.by = nil
 	l.mu.Unlock()
-	if _, err := l.cleanup.Result(); both && refusal(err) {
-		l.gen.Delete(new(client.Cleanup), node, nil) // the search was refused; the name of this one is known
+	if _, err := l.cleanup.Result(); refusal(err) {
+		l.stake.refused(l, by)
 	}
-	ct.g.Reclaim(&l.cleanup)
-	l.b.put(ct)
+	by.g.Reclaim(&l.cleanup)
+	l.b.put(by)
 }
 
 // beginRelease starts the deletion, once, or hands the znode over. lost is why the lease had ended before that.
@@ -198,19 +194,14 @@ func (l *Lease) startRelease(waits bool) (lost error, first bool) {
 // startDelete gives the deletion to the session, and the turn to the next in line.
 func (l *Lease) startDelete(waits bool) {
 	l.mu.Lock()
-	ct, node, pass := l.ct, l.node, l.turn
-	both := ct.unknown || l.rare != nil && l.rare.both // more than one znode may be ours
+	by, pass := l.by, l.turn
 	l.turn = false
 	l.mu.Unlock()
-	if ct.guard != nil {
-		ct.guard.watch.Stop()
+	if g := by.guard; g != nil {
+		g.watch.Stop()
 	}
 	l.cleanup.Owner, l.cleanup.Now = (*leaseCleanup)(l), waits && !pass // what the next in line sends may go out with it
-	if both {
-		ct.search(&l.cleanup, node)
-	} else {
-		l.gen.Delete(&l.cleanup, node, ct.g)
-	}
+	l.stake.remove(l, &l.cleanup, by)
 	if pass {
 		l.b.line.pass(nil)
 	}

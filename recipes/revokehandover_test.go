@@ -81,7 +81,7 @@ func TestRevokeDuringHandOver(t *testing.T) {
 		} {
 			l = lock(t, NewMutex(a, "/lock", Revocable(told.told), HandOver(9, time.Hour)))
 			synctest.Wait()
-			ct := l.ct
+			ct := l.by.contender()
 			l.finish(ErrReleased)
 			l.gen.Unhold(&l.hold)
 			tc.tell(ct.guard)

@@ -10,10 +10,7 @@ import (
 // park waits until something has happened that may change who is ahead, and looks again if what is known does not tell.
 // On return below says how many are.
 func (ct *contender) park(ctx context.Context) error {
-	if !ct.waiting {
-		ct.waiting = true
-		ct.gen.Contend(1)
-	}
+	ct.wait()
 	if err := ct.arm(ctx); err != nil {
 		return err
 	}
@@ -26,17 +23,6 @@ func (ct *contender) park(ctx context.Context) error {
 		ct.drain()
 	}
 	return ct.decide(ctx)
-}
-
-// drain takes what else has arrived: the end of the own znode may be right behind that of the one ahead (docs/locks.md D4b).
-func (ct *contender) drain() {
-	for {
-		it, ok := ct.q.TryNext()
-		if !ok {
-			return
-		}
-		ct.note(it)
-	}
 }
 
 // woken says whether the state of the watches asks for a decision.
@@ -171,52 +157,6 @@ func (ct *contender) list(ctx context.Context, proof bool) error {
 			return errAgain
 		}
 		return nil
-	}
-}
-
-// leave removes everything of a failed attempt, and returns err, joined with ErrCleanupPending if that was not confirmed
-// in time. What has not been written is taken back; a create in flight is waited for, within the grace, since only its
-// reply tells the name of the znode.
-func (ct *contender) leave(grace context.Context, err error) error {
-	ct.forget()
-	ct.settle()
-	if ct.fly {
-		ct.g.Withdraw(err)
-	}
-	for ct.fly {
-		it, late := ct.q.Next(grace)
-		if late != nil {
-			ct.q.Forward(ct.late)
-			return join(err, ErrCleanupPending)
-		}
-		ct.note(it)
-	}
-	return ct.confirm(grace, append(ct.clean(errors.Is(err, errAgain)), ct.gaveUp...), err)
-}
-
-// confirm waits for deletions as long as grace lasts, and adds to err what became of them if they did not come off.
-func (ct *contender) confirm(grace context.Context, started []*client.Cleanup, err error) error {
-	for _, c := range started {
-		why := c.Wait(grace)
-		if done, _ := c.Result(); !done {
-			return join(err, ErrCleanupPending)
-		}
-		if refusal(why) {
-			err = join(err, why)
-		}
-	}
-	return err
-}
-
-// graceful returns a context that goes on for CleanupGrace, whatever becomes of ctx.
-func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), CleanupGrace)
-}
-
-// late takes the reply of a flight that nobody waits for any more.
-func (ct *contender) late(it client.Item) {
-	if it.Kind == client.ItemReply {
-		ct.clean(false)
 	}
 }
 

@@ -10,19 +10,21 @@ import (
 )
 
 // Cleanup is one deletion in the hands of a session's cleaner. The zero value is ready for Session.Delete or
-// Session.DeleteMatching, which may be called once.
+// Session.DeleteMatching or Session.DeleteFixed, of which one may be called, once.
 type Cleanup struct {
 	Owner Owner // told when the cleanup is done, if not nil; set before it starts
 	Now   bool  // somebody waits for it and sends nothing else: its caller writes it at once, if it may; set before it starts
 
-	s           *Session
-	g           *Group
-	path        string // what to delete, when known
-	dir, prefix string // where to look for it otherwise
-	searching   bool   // the group in flight is the search
-	lost        bool   // a delete has been lost: "no node" may be its own work
-	hit         bool   // the search has found something before
-	mine        *mine  // with DeleteMine, else nil
+	s         *Session
+	g         *Group
+	fixed     *fixedCleanup // of DeleteFixed; otherwise nil
+	mine      *mine         // of DeleteMine; otherwise nil
+	path      string        // what to delete, or where to look for it
+	prefix    string        // of the names of what is looked for
+	matching  bool          // it is looked for
+	searching bool          // the group in flight is the search
+	lost      bool          // a delete has been lost: "no node" may be its own work
+	hit       bool          // the search has found something before
 
 	mu   sync.Mutex    // guards what follows; innermost
 	over bool          // done
@@ -46,7 +48,7 @@ func (s *Session) Delete(c *Cleanup, path string, g *Group) {
 // outcome may have left. A sync goes ahead of each search, since the server that answers it may be behind
 // (docs/locks.md A10 rule 10).
 func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
-	c.s, c.dir, c.prefix = s, dir, prefix
+	c.s, c.path, c.prefix, c.matching = s, dir, prefix, true
 	s.cleaner.start(c)
 }
 
@@ -55,7 +57,7 @@ func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
 // whose data ends in mark. It looks as DeleteMatching does, and reads what the name may be of. One that may not be read is left
 // alone, and is the result if nothing else is amiss.
 func (s *Session) DeleteMine(c *Cleanup, dir, prefix, mark, node string) {
-	c.s, c.dir, c.prefix, c.mine = s, dir, prefix, &mine{mark: mark, node: node}
+	c.s, c.path, c.prefix, c.matching, c.mine = s, dir, prefix, true, &mine{mark: mark, node: node}
 	s.cleaner.start(c)
 }
 
@@ -87,7 +89,11 @@ func (c *Cleanup) end(err error) { c.s.cleaner.finish(c, err) }
 func (c *Cleanup) prepare() {
 	g := c.g
 	g.Reset()
-	c.searching = c.path == ""
+	if c.fixed != nil {
+		c.prepareFixed()
+		return
+	}
+	c.searching = c.matching
 	if !c.searching {
 		appendDelete(g, c.path)
 		return
@@ -100,8 +106,8 @@ func (c *Cleanup) prepare() {
 
 func (c *Cleanup) appendSearch() {
 	g := c.g
-	g.End((&proto.SyncRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpSync)), nil)
-	g.End((&proto.GetChildrenRequest{Path: c.dir}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
+	g.End((&proto.SyncRequest{Path: c.path}).AppendTo(g.Begin(proto.OpSync)), nil)
+	g.End((&proto.GetChildrenRequest{Path: c.path}).AppendTo(g.Begin(proto.OpGetChildren)), nil)
 }
 
 func appendDelete(g *Group, path string) {
@@ -116,9 +122,11 @@ func (c *Cleanup) receive(g *Group) {
 	o, err := g.Result(last)
 	switch {
 	case o == Unknown && err == ErrConnectionLoss && c.lost:
+		c.fixed.lose()
 		cl.later(c) // it may be the request that breaks the connection, so do not ask for the next one at full speed
 	case o == Unknown && err == ErrConnectionLoss:
 		c.lost = true
+		c.fixed.lose()
 		cl.park(c)
 	case c.mine != nil && c.mine.reading > 0:
 		c.judge()
@@ -126,6 +134,8 @@ func (c *Cleanup) receive(g *Group) {
 		cl.finish(c, err)
 	case err == error(proto.ErrThrottled):
 		cl.later(c)
+	case c.fixed != nil:
+		c.receiveFixed(err)
 	case c.searching && o == Replied:
 		switch err := c.refused(); err {
 		case nil:
@@ -135,7 +145,7 @@ func (c *Cleanup) receive(g *Group) {
 		default:
 			cl.finish(c, err)
 		}
-	case err == error(proto.ErrNoNode) && (c.lost || c.searching || c.prefix != ""):
+	case err == error(proto.ErrNoNode) && (c.lost || c.searching || c.matching):
 		cl.finish(c, nil)
 	default:
 		cl.finish(c, err)
@@ -199,7 +209,7 @@ func (c *Cleanup) remove(hits []string) {
 	g := c.g
 	g.Reset()
 	for _, name := range hits {
-		appendDelete(g, join(c.dir, name))
+		appendDelete(g, join(c.path, name))
 	}
 	c.appendSearch()
 	cl.enqueue(c, false)

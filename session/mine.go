@@ -50,7 +50,7 @@ func (c *Cleanup) readNext() {
 	g := c.g
 	g.Reset()
 	for _, name := range m.candidates[:m.reading] {
-		g.End((&proto.GetDataRequest{Path: join(c.dir, name)}).AppendTo(g.Begin(proto.OpGetData)), nil)
+		g.End((&proto.GetDataRequest{Path: join(c.path, name)}).AppendTo(g.Begin(proto.OpGetData)), nil)
 	}
 	c.s.cleaner.enqueue(c, false)
 }

@@ -14,6 +14,8 @@ import (
 type NodeWatch struct {
 	Path string // as sent to the server
 	Gone func() // called at most once, on the session's goroutines: it must not block
+	// Czxid, if not 0, is that of the znode that is meant: another one at its path is not it.
+	Czxid int64
 	// Changed, if set, is called with the data when the watch begins and after every change that was noticed, on the session's
 	// goroutines: it must not block, nor keep the data.
 	Changed func(data []byte)
@@ -78,11 +80,26 @@ func (n *NodeWatch) receive(g *Group) {
 		n.s.cleaner.later(n)
 	case err == nil && n.isOver():
 		n.Stop() // it was stopped while the request was under way
-	case err == nil && n.Changed != nil:
-		r := jute.NewReader(g.Body(0))
-		if data := r.Buffer(); r.Err() == nil {
-			n.Changed(data)
-		}
+	case err == nil:
+		n.read(g.Body(0))
+	}
+}
+
+// read takes the answer to a getData.
+func (n *NodeWatch) read(body []byte) {
+	r := jute.NewReader(body)
+	data := r.Buffer()
+	var stat proto.Stat
+	if n.Czxid != 0 {
+		stat.ReadFrom(&r)
+	}
+	switch {
+	case r.Err() != nil:
+	case n.Czxid != stat.Czxid:
+		n.gone()
+		n.Stop() // what is watched is another one
+	case n.Changed != nil:
+		n.Changed(data)
 	}
 }
 

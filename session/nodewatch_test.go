@@ -114,3 +114,26 @@ func TestNodeWatchWithoutData(t *testing.T) {
 		assert.Equal(t, []string{"gone"}, blind.since())
 	})
 }
+
+// Another znode at the path is not the one that is meant.
+func TestNodeWatchKnowsItsZnode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, k, l := start(t, nil)
+		defer finishWith(k, l)
+		n := newTellTale("/a")
+		n.Czxid = 5 // as stat has it
+		k.Current().WatchNode(&n.NodeWatch)
+		l.reply(l.expect(proto.OpGetData), 1, 0, dataReply("one"))
+		assert.Equal(t, []string{"data one"}, n.since())
+		l.write(event(proto.EventNodeDataChanged, "/a"))
+		other := (&proto.Stat{Czxid: 6}).AppendTo(jute.AppendBuffer(nil, []byte("another")))
+		l.reply(l.expect(proto.OpGetData), 6, 0, other)
+		assert.Equal(t, []string{"gone"}, n.since())
+		assert.Equal(t, 0, k.Current().WatchCount())
+		short := newTellTale("/b")
+		short.Czxid = 5
+		k.Current().WatchNode(&short.NodeWatch)
+		l.reply(l.expect(proto.OpGetData), 6, 0, jute.AppendBuffer(nil, []byte("no Stat")))
+		assert.Empty(t, short.since())
+	})
+}

@@ -23,10 +23,10 @@ type fault struct {
 var usual = []fault{
 	{"connections of a member dropped", 4, func(m *sim, rng *rand.Rand) bool { m.member(rng).DropConnections(); return true }},
 	{"connections of all members dropped", 2, func(m *sim, _ *rand.Rand) bool { m.each((*zktest.Member).DropConnections); return true }},
-	{"connection closed, reply lost", 5, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.CloseAfter(match(rng)).Remove); return true }},
-	{"connection closed before the request", 3, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.CloseBefore(match(rng)).Remove); return true }},
-	{"request held", 2, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.Hold(match(rng)).Release); return true }},
-	{"reply held", 2, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.HoldReply(match(rng)).Release); return true }},
+	{"connection closed, reply lost", 5, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.CloseAfter(m.match(rng)).Remove); return true }},
+	{"connection closed before the request", 3, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.CloseBefore(m.match(rng)).Remove); return true }},
+	{"request held", 2, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.Hold(m.match(rng)).Release); return true }},
+	{"reply held", 2, func(m *sim, rng *rand.Rand) bool { m.later(rng, m.srv.HoldReply(m.match(rng)).Release); return true }},
 	{"late commit of a lost write", 3, lateCommit},
 	{"member cut from the leader", 3, cutMember},
 	{"member stalled", 2, func(m *sim, rng *rand.Rand) bool { m.stall(m.member(rng), someTime(rng)); return true }},
@@ -80,8 +80,11 @@ func (m *sim) each(f func(*zktest.Member)) {
 }
 
 // match chooses a request of a client: more often than not one that writes.
-func match(rng *rand.Rand) zktest.Match {
+func (m *sim) match(rng *rand.Rand) zktest.Match {
 	ops := []proto.Op{proto.OpCreate2, proto.OpCreate2, proto.OpDelete, proto.OpDelete, proto.OpMulti, proto.OpSetData, proto.OpSync, proto.OpGetChildren2, proto.OpGetData}
+	if m.kinds[0] == fixeds {
+		ops = []proto.Op{proto.OpMulti, proto.OpMulti, proto.OpMulti, proto.OpMulti, proto.OpDelete, proto.OpDelete, proto.OpSync, proto.OpExists, proto.OpGetData}
+	}
 	return zktest.Match{Op: ops[rng.IntN(len(ops))], Member: members[rng.IntN(len(members))], Skip: rng.IntN(3)}
 }
 
@@ -124,6 +127,9 @@ func lateCommit(m *sim, rng *rand.Rand) bool {
 		return false
 	}
 	ops := []proto.Op{proto.OpCreate2, proto.OpCreate2, proto.OpDelete, proto.OpMulti, proto.OpSetData}
+	if m.kinds[0] == fixeds {
+		ops = []proto.Op{proto.OpMulti, proto.OpMulti, proto.OpDelete}
+	}
 	x := m.member(rng)
 	held := m.srv.HoldCommit(zktest.Match{Op: ops[rng.IntN(len(ops))], Member: x.Addr()})
 	d := time.Duration(rng.ExpFloat64() * float64(simTimeout) / 2)
@@ -154,7 +160,7 @@ func endSession(m *sim, rng *rand.Rand) bool {
 
 func writeZnode(m *sim, rng *rand.Rand) bool {
 	s := m.sites[rng.IntN(len(m.sites))]
-	names := m.srv.Children(s.folder())
+	names := withoutCounter(m.srv.Children(s.folder()))
 	if len(names) == 0 {
 		return false
 	}

@@ -31,14 +31,14 @@ func (w *worker) write(k *kept) {
 	ctx, cancel := context.WithTimeout(w.late, time.Duration(w.rng.IntN(int(2*w.timeout))))
 	defer cancel()
 	op := Op{Client: w.row, Path: w.paths[k.p], Kind: Guarded, Hold: k.id, Passes: k.passes(), Call: w.h.Now()}
-	results, err := w.clients[w.client].Multi(ctx, k.guard(), client.SetOp(w.guardedBy(k.p), nil, client.AnyVersion))
+	results, err := w.clients[w.client].Multi(ctx, append(k.guards(), client.SetOp(w.guardedBy(k.p), nil, client.AnyVersion))...)
 	_, touched := w.touched.Load(k.node())
 	switch {
 	case err == nil:
-		op.Result, op.Version = OK, results[1].Stat.Version
+		op.Result, op.Version = OK, results[len(results)-1].Stat.Version
 	case errors.Is(err, recipes.ErrUnguarded) && k.passes(), errors.Is(err, client.ErrBadVersion) && touched:
 		return // which any write to the znode brings about
-	case errors.Is(err, client.ErrNoNode), errors.Is(err, client.ErrBadVersion) && k.passes():
+	case errors.Is(err, client.ErrNoNode), errors.Is(err, client.ErrBadVersion) && (k.passes() || w.sites[k.p].kind == fixeds):
 		op.Result = Refused
 	case client.MaybeApplied(err):
 		op.Result = Unknown

@@ -63,7 +63,7 @@ type hold interface {
 	done() <-chan struct{} // closed when the hold is no longer safe, and in any case by release
 	over() bool            // the lock may give itself back once done is closed: it has a MaxHold
 	passes() bool          // its znode may be passed on to another hold
-	guard() client.Op      // makes a multi fail unless the hold stands
+	guards() []client.Op   // make a multi fail unless the hold stands
 	// release gives it back: OK, NotHeld when the znode was gone, Unknown when nobody can say. With wait false it does not wait for
 	// the answer. Pending says that calling it again would tell more.
 	release(ctx context.Context, wait bool) (result Result, pending bool, err error)
@@ -107,14 +107,15 @@ const (
 	latches    // elections with the names of Curator's LeaderLatch
 	plains     // mutexes, re-entrant ones and elections with plain names
 	curators   // semaphores, and with one permit mutexes, as Curator has them
+	fixeds     // exclusive ones without a queue
 )
 
 var kinds = map[kind]string{mutexes: "mutexes", reentrants: "re-entrant mutexes", readWrite: "read-write locks", semaphores: "semaphores",
 	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names",
-	plains: "mutexes with plain names", curators: "Curator's semaphores"}
+	plains: "mutexes with plain names", curators: "Curator's semaphores", fixeds: "mutexes of a fixed znode"}
 
 // everyKind is all that package recipes has.
-var everyKind = []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains, curators}
+var everyKind = []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains, curators, fixeds}
 
 // maker makes the lock of one client on one path.
 type maker func(c *client.Client, s site, rng *rand.Rand) lock
@@ -138,10 +139,24 @@ const (
 // permitMark is what the name of a semaphore's znode has before its number: how many permits there are, and how many it takes.
 var permitMark = regexp.MustCompile(`-n[0-9]+-w[0-9]+-`)
 
+// The children of the path of a lock without a queue: its znode, and the counter beside it, which stays.
+const (
+	fixedName   = "lock"
+	counterName = "lock-counter"
+)
+
+// withoutCounter leaves that out, which is the locks' own.
+func withoutCounter(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name == counterName })
+}
+
 // contenders returns those among the children of a lock's znode, in the order of the queue.
 func contenders(names []string) []contender {
 	var out []contender
 	for _, name := range names {
+		if name == fixedName {
+			out = append(out, contender{name: name})
+		}
 		for _, mark := range []string{lockMark, leaseMark, latchMark, plainMark, readMark, writeMark, permitMark.FindString(name)} {
 			if mark == "" {
 				continue

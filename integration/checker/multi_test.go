@@ -56,7 +56,7 @@ func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
 	case numbered:
 		sem := recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...)
 		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight) }, tr}
-	case latches, curators:
+	case latches, curators, fixeds:
 		return multiPart{}
 	case plains:
 		opts = append(opts, recipes.PlainNames(plainMark))

@@ -23,7 +23,7 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 	all := []recipes.Option{recipes.MaxHold(2 * time.Second), recipes.Strict(), recipes.AlwaysList(), recipes.WatchOwnNode(), recipes.NoLookAhead(),
 		recipes.PersistentParents()}
 	for i, o := range all {
-		if rng.IntN(6) == 0 {
+		if rng.IntN(6) == 0 && (k != fixeds || i != 2 && i != 4) { // there is no list and no look-ahead without a queue
 			opts = append(opts, o)
 			tr.limited = tr.limited || i == 0
 		}
@@ -36,6 +36,9 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 		return opts, tr
 	}
 	n := rng.IntN(6)
+	if k == fixeds && n > 0 {
+		return opts, tr // its znode is not handed over
+	}
 	tr.handing = n == 1 || n == 2
 	switch n {
 	case 0:
@@ -52,6 +55,8 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
 	opts, tr := someOptions(s.kind, rng)
 	switch {
+	case s.kind == fixeds:
+		return newFixed(c, s, opts, tr)
 	case s.kind == readWrite:
 		return rwLock{recipes.NewRWMutex(c, s.path, opts...), tr}
 	case s.kind == semaphores:
@@ -92,9 +97,12 @@ func newPlain(c *client.Client, path string, rng *rand.Rand) lock {
 	return mutexLock{recipes.NewMutex(c, path, append(opts, names)...), tr}
 }
 
-// mutexLock is a recipes.Mutex.
+// mutexLock is a recipes.Mutex, or a FixedMutex.
 type mutexLock struct {
-	m *recipes.Mutex
+	m interface {
+		Lock(context.Context) (*recipes.Lease, error)
+		TryLock(context.Context) (*recipes.Lease, error)
+	}
 	traits
 }
 
@@ -127,7 +135,7 @@ func refusal(ctx context.Context, h how, err error) (Result, error) {
 type lease interface {
 	Node() string
 	Token() recipes.Token
-	Guard() client.Op
+	Guards() []client.Op
 	Context() context.Context
 	State() recipes.State
 	States(context.Context) iter.Seq[recipes.State]
@@ -147,7 +155,7 @@ func (l leaseHold) node() string          { return l.Node() }
 func (l leaseHold) done() <-chan struct{} { return l.Done() }
 func (l leaseHold) over() bool            { return l.limited }
 func (l leaseHold) passes() bool          { return l.handing }
-func (l leaseHold) guard() client.Op      { return l.Guard() }
+func (l leaseHold) guards() []client.Op   { return l.Guards() }
 
 func (l leaseHold) token() Token {
 	t := l.Token()

@@ -138,7 +138,7 @@ func (m *real) children(path string) ([]string, error) {
 	if errors.Is(err, client.ErrNoNode) {
 		return nil, nil
 	}
-	return names, err
+	return withoutCounter(names), err
 }
 
 func (m *real) identify(path string) Node {

@@ -48,7 +48,9 @@ func (h *refHold) token() Token          { return Token{Zxid: h.a.czxid} }
 func (h *refHold) done() <-chan struct{} { return h.lost }
 func (h *refHold) over() bool            { return false }
 func (h *refHold) passes() bool          { return false }
-func (h *refHold) guard() client.Op      { return h.a.c.GuardOp(h.a.node, client.AnyVersion) }
+func (h *refHold) guards() []client.Op {
+	return []client.Op{h.a.c.GuardOp(h.a.node, client.AnyVersion)}
+}
 
 func (h *refHold) release(ctx context.Context, wait bool) (Result, bool, error) {
 	h.once.Do(func() { close(h.lost) })

@@ -75,7 +75,8 @@ func complain(w io.Writer, name string, seed uint64, o outcome) {
 }
 
 // everySeed runs a setup with all seeds, on several processors.
-func everySeed(t *testing.T, s setup) {
+func everySeed(t *testing.T, s setup, seeds int) {
+	name := t.Name()
 	sum := &totals{grants: make(map[string]int), faults: make(map[string]int)}
 	folder, begun := pictures(t), time.Now()
 	t.Run("runs", func(t *testing.T) {
@@ -83,11 +84,11 @@ func everySeed(t *testing.T, s setup) {
 		for shard := range shards {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
-				for i := shard; i < *manySeeds; i += shards {
+				for i := shard; i < seeds; i += shards {
 					seed := *firstSeed + uint64(i)
 					o := simulate(t, s, seed, folder)
 					sum.add(o)
-					report(t, "TestRecipes", seed, o)
+					report(t, name, seed, o)
 				}
 			})
 		}
@@ -95,10 +96,10 @@ func everySeed(t *testing.T, s setup) {
 	total, lines := describe(sum.faults)
 	grants, by := describe(sum.grants)
 	t.Logf("seeds %d to %d, %v: %d histories, %d operations of which %d with unknown outcome, %d grants, %d faults, %d violations\n  grants:%s\n  faults:%s",
-		*firstSeed, *firstSeed+uint64(*manySeeds)-1, time.Since(begun).Round(time.Second), sum.runs, sum.ops, sum.unknown, grants, total, sum.bad, by, lines)
+		*firstSeed, *firstSeed+uint64(seeds)-1, time.Since(begun).Round(time.Second), sum.runs, sum.ops, sum.unknown, grants, total, sum.bad, by, lines)
 }
 
 // TestRecipes has the locks of package recipes go through seeded faults.
 func TestRecipes(t *testing.T) {
-	everySeed(t, setup{make: newRecipe, kinds: everyKind, multi: true, model: LockModel(), faults: usual})
+	everySeed(t, setup{make: newRecipe, kinds: everyKind, multi: true, model: LockModel(), faults: usual}, *manySeeds)
 }

@@ -147,7 +147,9 @@ func (m *sim) connect(ctx context.Context, i int) (*client.Client, error) {
 	return client.Connect(ctx, servers, client.Dialer(m.srv.Dial), client.SessionTimeout(simTimeout), client.Rand(rng.Uint64))
 }
 
-func (m *sim) children(path string) ([]string, error) { return m.srv.Children(path), nil }
+func (m *sim) children(path string) ([]string, error) {
+	return withoutCounter(m.srv.Children(path)), nil
+}
 
 func (m *sim) identify(path string) Node {
 	_, st, _ := m.srv.Get(path) // of a znode that is gone the Stat is zero
