@@ -46,11 +46,17 @@ func (s permitState) step(in input, out Result) []permitState {
 	switch {
 	case in.Kind == Lock && out == OK:
 		n := max(in.Weight, 1)
-		if len([]rune(s.held))+n > s.permits {
+		granted := s
+		granted.held += holdSet(strings.Repeat(string(rune(in.Hold)), n-1))
+		granted.held, granted.passing = granted.held.with(in.Hold), 0
+		switch room := len([]rune(s.held))+n <= s.permits; {
+		case room && in.excused:
+			return []permitState{granted, s}
+		case room:
+			return []permitState{granted}
+		case !in.excused: // a mutex of one permit hands a znode on that an operator has deleted
 			return nil
 		}
-		s.held += holdSet(strings.Repeat(string(rune(in.Hold)), n-1))
-		s.held, s.passing = s.held.with(in.Hold), 0
 	case in.Kind == Resize:
 		after := s
 		after.permits = in.Weight
