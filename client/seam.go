@@ -28,6 +28,8 @@ type (
 	FixedNode = session.FixedNode
 	// NodeWatch tells when a znode is gone.
 	NodeWatch = session.NodeWatch
+	// Touch is a write in the hands of the session, of a znode that nobody has written before.
+	Touch = session.Touch
 	// OneShot is the registration of a one-shot watch: its maker sets Sink, usually a Queue, and Tag.
 	OneShot = session.Watch
 	// Sink takes the event of a OneShot. It is called on the session's goroutines and must not block.
@@ -239,6 +241,17 @@ func (gn Generation) WatchNode(n *NodeWatch, path string) bool {
 	return true
 }
 
+// Touch makes sure that path has been written since its creation: unless it has, it gets data, which must not change any more. The
+// session repeats the request until it is answered, or the session ends. That the znode is gone, or may not be written, is not told. It
+// does not block, and reports false if path is invalid or the Generation zero: then nothing happens.
+func (gn Generation) Touch(t *Touch, path string, data []byte) bool {
+	if gn.ss == nil || proto.ValidatePath(path) != nil {
+		return false
+	}
+	gn.ss.Touch(t, proto.JoinChroot(gn.cl.chroot, path), data)
+	return true
+}
+
 // Reclaim takes back the memory that a Cleanup, which is done, was lent by Generation.Delete.
 func (g *Group) Reclaim(c *Cleanup) {
 	if sg := c.TakeGroup(); sg != nil && g != nil && g.g == nil {
@@ -288,6 +301,14 @@ func (g *Group) GetArmed(path string, w *OneShot) GetCall {
 		w.Kind, w.Path = session.WatchData, proto.JoinChroot(g.cl.chroot, path)
 	}
 	return g.get(path, nil, w)
+}
+
+// ChildrenArmed adds a listing of children that leaves a watch on them, as GetArmed does on the data of a znode.
+func (g *Group) ChildrenArmed(path string, w *OneShot) ChildrenCall {
+	if g != nil && g.cl != nil && w != nil {
+		w.Kind, w.Path = session.WatchChild, proto.JoinChroot(g.cl.chroot, path)
+	}
+	return g.children(path, w)
 }
 
 // Identity returns a comparable value that a client shares with its views and with no other client.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
+	"github.com/lockkeeper/lockkeeper/proto"
 	"github.com/lockkeeper/lockkeeper/zktest"
 )
 
@@ -319,4 +320,80 @@ func TestWatchNode(t *testing.T) {
 		equal(t, "watches", c.Generation().WatchNode(new(client.NodeWatch), "a"), false)
 		equal(t, "watches", client.Generation{}.WatchNode(new(client.NodeWatch), "/a"), false)
 	})
+}
+
+// A watch on children comes with the list, and tells their next change; Unwatch takes it back.
+func TestArmedChildren(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		create(t, srv, "/app", "")
+		create(t, srv, "/app/a", "")
+		c, ctx := connectTo(t, srv, "zk/app"), t.Context()
+		q := client.NewQueue()
+		arm := func(tag uint32) *client.OneShot {
+			t.Helper()
+			g, w := c.Generation().Group(), &client.OneShot{Sink: q, Tag: tag}
+			list := g.ChildrenArmed("/", w)
+			must(t, g.Submit(ctx, q, 1))
+			it, err := q.Next(ctx)
+			must(t, err)
+			equal(t, "kind", it.Kind, client.ItemReply)
+			must(t, list.Err())
+			return w
+		}
+		arm(7)
+		must(t, srv.Set("/app/a", []byte("no child has come or gone")))
+		synctest.Wait()
+		_, ok := q.TryNext()
+		equal(t, "an item", ok, false)
+		must(t, srv.Delete("/app/a"))
+		synctest.Wait()
+		event, ok := q.TryNext()
+		equal(t, "an item", ok, true)
+		equal(t, "tag", event.Tag, 7)
+		equal(t, "type", event.Event.Type, client.EventNodeChildrenChanged)
+		equal(t, "path", event.Event.Path, "/app")
+		c.Generation().Unwatch(arm(8))
+		create(t, srv, "/app/b", "")
+		synctest.Wait()
+		_, ok = q.TryNext()
+		equal(t, "an item", ok, false)
+	})
+}
+
+// A Touch writes a znode that nobody has written, and no other, whatever becomes of its requests.
+func TestTouch(t *testing.T) {
+	for name, fault := range map[string]func(*zktest.Server, zktest.Match){
+		"no fault":         func(*zktest.Server, zktest.Match) {},
+		"reply lost":       func(srv *zktest.Server, m zktest.Match) { srv.CloseAfter(m) },
+		"request lost":     func(srv *zktest.Server, m zktest.Match) { srv.CloseBefore(m) },
+		"lost three times": func(srv *zktest.Server, m zktest.Match) { m.Times = 3; srv.CloseBefore(m) },
+		"throttled":        func(srv *zktest.Server, m zktest.Match) { srv.Fail(m, proto.ErrThrottled) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *zktest.Server) {
+				create(t, srv, "/app", "")
+				create(t, srv, "/app/a", "new")
+				create(t, srv, "/app/b", "new")
+				must(t, srv.Set("/app/b", []byte("written")))
+				c := connectTo(t, srv, "zk/app")
+				fault(srv, zktest.Match{Op: proto.OpSetData})
+				for _, path := range []string{"/a", "/b", "/gone"} {
+					equal(t, "touches", c.Generation().Touch(new(client.Touch), path, []byte("touched")), true)
+				}
+				<-time.After(10 * time.Second)
+				for path, want := range map[string]string{"/app/a": "touched", "/app/b": "written"} {
+					data, st, err := srv.Get(path)
+					must(t, err)
+					equal(t, path, string(data), want)
+					equal(t, "version", st.Version, 1)
+				}
+				before := srv.Snapshot().ByOp[proto.OpSetData]
+				srv.DropConnections()
+				<-time.After(time.Minute)
+				equal(t, "requests after that", srv.Snapshot().ByOp[proto.OpSetData]-before, 0)
+				equal(t, "touches", c.Generation().Touch(new(client.Touch), "a", nil), false)
+				equal(t, "touches", client.Generation{}.Touch(new(client.Touch), "/a", nil), false)
+			})
+		})
+	}
 }

@@ -14,6 +14,7 @@ type rival struct {
 	watch   *client.OneShot // the newest
 	set     bool            // watch is armed
 	gone    bool            // it was told that the znode is gone
+	written bool            // it has been written since its creation; known only of one that is watched
 	foreign bool            // it belongs to another session: its end may be trusted by event (rule 5)
 	asked   bool            // call is a request of the flight, or of one whose answer was not looked at
 	call    client.GetCall
@@ -42,7 +43,7 @@ func (ct *contender) scan(kids client.ChildrenCall) (found bool, strays []string
 	if err != nil {
 		return false, nil, err
 	}
-	ct.below, ct.suspects = 0, nil
+	ct.below, ct.followed, ct.suspects = 0, false, nil
 	near := ct.near[:0]
 	for name, ok := sc.Next(); ok; name, ok = sc.Next() {
 		seq, other, ok := ct.claim.parse(name)
@@ -57,6 +58,8 @@ func (ct *contender) scan(kids client.ChildrenCall) (found bool, strays []string
 			}
 			ct.below += other.weight
 			near = ct.closer(near, nearest{name, seq, other})
+		case ok:
+			ct.followed = true
 		}
 	}
 	if err := sc.Err(); err != nil {
@@ -91,6 +94,9 @@ func (ct *contender) blocked(weight int) bool { return weight+ct.claim.weight > 
 // enough says whether the n nearest, of whom the weights are given, are as many as have to be watched: as long as all of them
 // are there we cannot be granted. With look-ahead it takes one more.
 func (ct *contender) enough(n int, weight func(i int) int) bool {
+	if ct.claim.lined() {
+		return n > 0
+	}
 	sum := 0
 	for i := range n {
 		if sum += weight(i); ct.blocked(sum) {
@@ -142,6 +148,9 @@ func (ct *contender) isChild(path string, name []byte) bool {
 // and the one that is gone belonged to another session (rules 1, 2, 4, 5). A writer that has lost a writer must look: one
 // that has turned into a reader is still there, in the same place (rule 6).
 func (ct *contender) learn() (again bool) {
+	if ct.claim.lined() {
+		return ct.learnInLine()
+	}
 	trust := ct.listed && (ct.ownSet || ct.b.noOwn) && !ct.b.relist
 	again = !ct.listed || !ct.limitSet && ct.claim.capacity == 0
 	rest, watched := ct.ahead[:0], 0

@@ -42,6 +42,11 @@ type contender struct {
 	before []rival // memory for the next list, as is near
 	near   []nearest
 
+	followed bool            // the last list showed somebody behind us
+	nodded   bool            // the own znode has been given to the session to be written
+	kids     *client.OneShot // the newest watch on the children, of a waiter that looks for itself
+	kidsSet  bool            // it is armed
+
 	capacity int             // how many permits there are
 	limit    *client.OneShot // the newest watch on the znode that says so
 	limitSet bool            // it is armed
@@ -68,7 +73,7 @@ func (ct *contender) reset() {
 	ct.node, ct.name, ct.seq, ct.czxid, ct.unknown = "", "", 0, 0, false
 	ct.listed, ct.below, ct.ahead = false, 0, ct.ahead[:0]
 	ct.capacity = ct.claim.capacity
-	ct.ownGone, ct.creating = false, false
+	ct.ownGone, ct.creating, ct.nodded = false, false, false
 	ct.hand, ct.since = 0, time.Time{}
 }
 
@@ -134,6 +139,9 @@ func (ct *contender) await(ctx context.Context) (*Lease, error) {
 func (ct *contender) grant(ctx context.Context) (*Lease, error) {
 	switch l, err := ct.hold(ctx); {
 	case err == nil:
+		if ct.claim.lined() && ct.followed {
+			ct.nod()
+		}
 		ct.forget()
 		ct.settle()
 		ct.q.Reset()
@@ -181,6 +189,10 @@ func (ct *contender) note(it client.Item) {
 		ct.limitSet, ct.listed = false, false
 		return
 	}
+	if ct.kids != nil && it.Tag == ct.kids.Tag {
+		ct.kidsSet = false
+		return
+	}
 	if ct.own != nil && it.Tag == ct.own.Tag {
 		ct.ownSet = false
 		ct.ownGone = ct.ownGone || gone
@@ -190,6 +202,7 @@ func (ct *contender) note(it client.Item) {
 		if r := &ct.ahead[i]; r.watch != nil && it.Tag == r.watch.Tag {
 			r.set = false
 			r.gone = r.gone || gone
+			r.written = r.written || !gone
 		}
 	}
 }
@@ -202,7 +215,10 @@ func (ct *contender) forget() {
 	if ct.limit != nil {
 		ct.gen.Unwatch(ct.limit)
 	}
-	ct.own, ct.ownSet, ct.limit, ct.limitSet = nil, false, nil, false
+	if ct.kids != nil {
+		ct.gen.Unwatch(ct.kids)
+	}
+	ct.own, ct.ownSet, ct.limit, ct.limitSet, ct.kids, ct.kidsSet = nil, false, nil, false, nil, false
 	for i := range ct.ahead {
 		ct.ahead[i].drop(ct.gen)
 	}

@@ -66,7 +66,7 @@ func (ct *contender) createAndList(ctx context.Context, parents bool) (strays []
 		return nil, err
 	}
 	if err := ct.created(); err != nil {
-		ct.limitSet = false // if the create got no answer, what was behind it got none either
+		ct.limitSet, ct.kidsSet = false, false // if the create got no answer, what was behind it got none either
 		return nil, ct.b.joinParents(err, levels)
 	}
 	strays, err = ct.look(asked)
@@ -155,7 +155,7 @@ type question struct {
 // The number of permits comes last: contenders that are ahead can only become fewer in the meantime, so what it says then holds
 // with what the list said. In the other order permits could be returned and the number lowered in between.
 func (ct *contender) ask(g *client.Group) (a question) {
-	a.kids = g.Children(ct.b.dir)
+	a.kids = ct.askKids(g)
 	switch {
 	case ct.claim.capacity != 0:
 	case ct.limitSet:
@@ -176,6 +176,7 @@ func (ct *contender) look(a question) (strays []string, err error) {
 	}
 	found, strays, err := ct.scan(a.kids)
 	if err != nil {
+		ct.kidsSet = false
 		return nil, err
 	}
 	ct.conn, ct.listed = ct.via, true

@@ -102,3 +102,40 @@ func ExampleMultiLock_TryLock() {
 	// others read the settings as well: true
 	// <nil>
 }
+
+// One part of the program takes the locks one after the other, always in the order of their paths. Beside it, whoever takes them as
+// one has to be Ordered: otherwise this one would wait on a, and keep b from the one that has a.
+func ExampleMultiLock_Ordered() {
+	ctx := context.Background()
+	c, closeAll := connect(ctx)
+	defer closeAll()
+	a, b := recipes.NewMutex(c, "/locks/a"), recipes.NewMutex(c, "/locks/b")
+	both := recipes.NewMultiLock(a.Part(), b.Part()).Ordered()
+
+	first, err := a.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	done := make(chan error)
+	// Takes both locks and gives them back; owned by this function, which waits for it.
+	go func() {
+		lease, err := both.Lock(ctx)
+		if err == nil {
+			fmt.Println("both")
+			err = lease.Release(ctx)
+		}
+		done <- err
+	}()
+	second, err := b.Lock(ctx) // whether the other one has asked for both by now or not
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("one after the other")
+	_ = second.Release(ctx)
+	_ = first.Release(ctx)
+	fmt.Println(<-done)
+	// Output:
+	// one after the other
+	// both
+	// <nil>
+}

@@ -7,19 +7,23 @@ import (
 	"github.com/lockkeeper/lockkeeper/client"
 )
 
-// effort is one attempt of a MultiLock: a contender per part.
+// effort is one attempt of a MultiLock: a contender per part. Of an Ordered one they are in the order of the paths.
 type effort struct {
-	cts    []*contender  // that of a lease is not to be touched any more: it may serve others as soon as the lease is released
-	g      *client.Group // of the flight that makes the znodes
-	fly    bool          // that one is under way
-	leases []*Lease      // of the parts, nil before the grant
-	pace   pace          // of transactions that are lost
-	judge  *contender    // stands for all when it is decided whether there is to be another attempt
+	cts     []*contender  // that of a lease is not to be touched any more: it may serve others as soon as the lease is released
+	g       *client.Group // of the flight that makes the znodes
+	fly     bool          // that one is under way
+	leases  []*Lease      // of the contenders, nil before the grant
+	pace    pace          // of transactions that are lost
+	judge   *contender    // stands for all when it is decided whether there is to be another attempt
+	ordered bool
+	kept    int               // so many contenders, the first, have znodes; fewer than there are only if it is ordered, or at the start
+	gaveUp  []*client.Cleanup // deletions of what others had
 }
 
 func (m *MultiLock) effort(try bool) *effort {
-	e := &effort{leases: make([]*Lease, len(m.parts)), judge: &contender{}}
-	for _, p := range m.parts {
+	e := &effort{leases: make([]*Lease, len(m.parts)), judge: &contender{}, ordered: m.order != nil && !try}
+	for i := range m.parts {
+		p := m.parts[m.sorted(i)]
 		ct := p.b.contender(p.b.named(p.want), try)
 		ct.reset()
 		e.cts = append(e.cts, ct)
@@ -32,54 +36,88 @@ func (m *MultiLock) effort(try bool) *effort {
 	return e
 }
 
+// inOrder returns the leases in the order of the parts.
+func (e *effort) inOrder(m *MultiLock) []*Lease {
+	leases := make([]*Lease, len(e.leases))
+	for i, l := range e.leases {
+		leases[m.sorted(i)] = l
+	}
+	return leases
+}
+
 // attempt makes the znodes and waits for all to be granted.
 func (e *effort) attempt(ctx context.Context) error {
-	if err := e.enqueue(ctx); err != nil {
-		return err
-	}
-	for {
-		next, err := e.grants(ctx)
-		if err != nil {
+	for e.kept < len(e.cts) {
+		if err := e.rest(ctx); err != nil {
 			return err
 		}
-		if next == nil {
-			break
+		if err := e.enqueue(ctx, e.cts[e.kept:]); err != nil {
+			return err
 		}
-		if next.try {
-			return ErrNotAcquired
-		}
-		if err := next.park(ctx); err != nil {
+		e.kept = len(e.cts)
+		if err := e.await(ctx); err != nil {
 			return err
 		}
 	}
-	for _, l := range e.leases {
-		if l.State() == Lost { // while others were waited for
-			return errAgain
-		}
+	if e.lost() {
+		return errAgain
 	}
 	return nil
 }
 
-// grants makes leases of the parts that nothing keeps waiting, and returns the first of the others, nil if there is none. As an
-// operator may delete the znode of a lease while another part is waited for, which must not make a second holder (docs/locks.md
-// A10 rule 2), these are watched then.
-func (e *effort) grants(ctx context.Context) (next *contender, err error) {
-	fresh := make([]*Lease, 0, len(e.cts))
+// await waits until all contenders that have znodes are granted; an ordered effort gives some of these up instead.
+func (e *effort) await(ctx context.Context) error {
+	for {
+		next, err := e.grants(ctx)
+		if err != nil || next < 0 {
+			return err
+		}
+		if e.cts[next].try {
+			return ErrNotAcquired
+		}
+		if e.ordered {
+			e.fallBack(next)
+		} else {
+			e.awayFrom(next)
+		}
+		if err := e.cts[next].park(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// awayFrom has whoever stands behind us in a line for permits look for itself, while we wait elsewhere, and nod to nobody.
+func (e *effort) awayFrom(next int) {
 	for i, ct := range e.cts {
+		if i != next && e.leases[i] == nil && ct.claim.lined() {
+			ct.nod()
+		}
+	}
+}
+
+// grants makes leases of the parts that nothing keeps waiting, and returns the first of the others, below zero if there is none. As
+// an operator may delete the znode of a lease while another part is waited for, which must not make a second holder (docs/locks.md
+// A10 rule 2), these are watched then.
+func (e *effort) grants(ctx context.Context) (next int, err error) {
+	fresh := make([]*Lease, 0, len(e.cts))
+	next = -1
+	for i, ct := range e.cts[:e.kept] {
 		for e.leases[i] == nil && !ct.blocked(ct.below) {
 			if e.leases[i], err = ct.grant(ctx); err != nil {
-				return nil, err
+				return next, err
 			}
 			if l := e.leases[i]; l != nil { // else the queue was read again
 				fresh = append(fresh, l)
 			}
 		}
-		if e.leases[i] == nil && next == nil {
-			next = ct
+		if e.leases[i] == nil && next < 0 {
+			if next = i; e.ordered {
+				break // what comes after it is not ours before it is
+			}
 		}
 	}
-	if next == nil {
-		return nil, nil
+	if next < 0 && e.kept == len(e.cts) {
+		return next, nil
 	}
 	for _, l := range fresh {
 		if !l.b.watchOwn && !l.b.revocable {
@@ -89,10 +127,10 @@ func (e *effort) grants(ctx context.Context) (next *contender, err error) {
 	return next, nil
 }
 
-// enqueue makes all znodes and reads all queues, in one flight if the paths exist, in two otherwise.
-func (e *effort) enqueue(ctx context.Context) error {
+// enqueue makes the znodes of cts and reads their queues, in one flight if the paths exist, in two otherwise.
+func (e *effort) enqueue(ctx context.Context, cts []*contender) error {
 	for tries := 0; ; tries++ {
-		err := e.createAndList(ctx, tries > 0)
+		err := e.createAndList(ctx, cts, tries > 0)
 		switch {
 		case err == nil:
 			return nil
@@ -111,19 +149,19 @@ func (e *effort) enqueue(ctx context.Context) error {
 }
 
 // createAndList sends the transaction and the lists together.
-func (e *effort) createAndList(ctx context.Context, parents bool) error {
-	first := e.cts[0]
-	levels := make([][]client.CreateCall, len(e.cts))
-	ops := make([]client.Op, len(e.cts))
-	asked := make([]question, len(e.cts))
-	for i, ct := range e.cts {
+func (e *effort) createAndList(ctx context.Context, cts []*contender, parents bool) error {
+	first := cts[0]
+	levels := make([][]client.CreateCall, len(cts))
+	ops := make([]client.Op, len(cts))
+	asked := make([]question, len(cts))
+	for i, ct := range cts {
 		if parents {
 			levels[i], ct.read = ct.b.addLevels(e.g, ct.b.dir), nil
 		}
 		ops[i] = client.CreateOp(ct.path, ct.data(), client.ModeEphemeralSequential, ct.b.acl)
 	}
 	multi := e.g.Multi(ops...)
-	for i, ct := range e.cts {
+	for i, ct := range cts {
 		asked[i] = ct.ask(e.g)
 	}
 	own := first.g
@@ -134,12 +172,12 @@ func (e *effort) createAndList(ctx context.Context, parents bool) error {
 	}
 	first.g = own
 	if err == nil {
-		err = e.created(multi, levels)
+		err = created(cts, multi, levels)
 	}
 	if err != nil {
-		return e.unlimited(asked, err)
+		return unlimited(cts, asked, err)
 	}
-	for i, ct := range e.cts {
+	for i, ct := range cts {
 		ct.via = first.via
 		if err := e.look(ctx, ct, asked[i]); err != nil {
 			return err
@@ -150,8 +188,8 @@ func (e *effort) createAndList(ctx context.Context, parents bool) error {
 
 // unlimited is for questions whose answers are not looked at: what they were to watch is not. It adds to err whose znode, that
 // should say how many permits there are, is missing.
-func (e *effort) unlimited(asked []question, err error) error {
-	for i, ct := range e.cts {
+func unlimited(cts []*contender, asked []question, err error) error {
+	for i, ct := range cts {
 		if ct.claim.capacity != 0 {
 			continue
 		}
@@ -164,9 +202,9 @@ func (e *effort) unlimited(asked []question, err error) error {
 }
 
 // created looks at the outcome of the transaction.
-func (e *effort) created(multi client.MultiCall, levels [][]client.CreateCall) error {
+func created(cts []*contender, multi client.MultiCall, levels [][]client.CreateCall) error {
 	results, err := multi.Results()
-	for i, ct := range e.cts {
+	for i, ct := range cts {
 		switch {
 		case err == nil:
 			ct.adopt(results[i].Path, multi.Zxid())
@@ -209,9 +247,9 @@ func (e *effort) leave(ctx context.Context, err error) error {
 	grace, cancel := graceful(ctx)
 	defer cancel()
 	if e.fly {
-		e.cts[0].fly = false // nobody looks at the group and the queue any more
+		e.cts[e.kept].fly = false // nobody looks at the group and the queue any more
 		if !e.g.Withdraw(err) {
-			for _, ct := range e.cts {
+			for _, ct := range e.cts[e.kept:] {
 				ct.unknown = true // what is searched for behind the transaction is there or will never be
 			}
 		}
@@ -240,5 +278,5 @@ func (e *effort) leave(ctx context.Context, err error) error {
 			return join(err, ErrCleanupPending)
 		}
 	}
-	return err
+	return e.judge.confirm(grace, e.gaveUp, err)
 }

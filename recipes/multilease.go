@@ -11,6 +11,10 @@ import (
 // MultiLease is a hold of all locks of a MultiLock. Context, State, States, Done and Token are those of the whole: all znodes
 // were made by one transaction, whose zxid is the token, which rises from hold to hold on each path whose lock is exclusive.
 // All methods may be called from any goroutine.
+//
+// That of an Ordered MultiLock has znodes of several transactions if it had to wait, and no number rises on all paths at once: there
+// Token is that of the first part, for the path of that part alone. What another part's lock protects goes by the Token of that
+// part's lease; Guards hold as ever.
 type MultiLease struct {
 	*Lease // of the first part, which ends when any of them does
 

@@ -13,12 +13,14 @@ import (
 //
 // The same holds beside those who want one of the locks and hold nothing else. It does not for whoever holds one of the paths
 // while waiting for another: with clients that lock one path after the other, or a program that holds a Mutex while it
-// calls the MultiLock of another path, a MultiLock can get into a deadlock (docs/locks.md A10 rule 16).
+// calls the MultiLock of another path, a MultiLock can get into a deadlock (docs/locks.md A10 rule 16). Where all of those go in the
+// order of the paths, Ordered is the way out.
 //
 // The failure model is that of Mutex; the hold ends as a whole when that of any part is lost.
 type MultiLock struct {
 	parts []Part
 	err   error // what was wrong with the parts
+	order []int // of an Ordered one: the parts in the order of their paths
 }
 
 // Part is one lock of a MultiLock, as Mutex.Part and its like make it.
@@ -108,7 +110,7 @@ func (m *MultiLock) acquire(ctx context.Context, op string, try bool) (*MultiLea
 		e := m.effort(try)
 		err := e.attempt(ctx)
 		if err == nil {
-			return newMultiLease(e.leases), nil
+			return newMultiLease(e.inOrder(m)), nil
 		}
 		again := errors.Is(err, errAgain) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
 		err = e.leave(ctx, err)

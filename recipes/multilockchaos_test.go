@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,16 @@ import (
 // some of them one lock alone, while multis are lost, sessions expire, and an operator deletes znodes. Most of them wait without
 // a deadline, so a deadlock would be there at the end. At no time may a path have more holders than it allows.
 func TestMultiLockChaos(t *testing.T) { // A6, A10 rule 16, G1 to G8
+	multiLockChaos(t, false)
+}
+
+// TestOrderedMultiLockChaos: the same with Ordered, beside clients that take the locks one by one in the order of their paths and hold
+// some while they wait for others.
+func TestOrderedMultiLockChaos(t *testing.T) { // A10 rule 16, G20 to G22
+	multiLockChaos(t, true)
+}
+
+func multiLockChaos(t *testing.T, ordered bool) {
 	grants := 0
 	for i := range 1 + *chaosSeeds/3 {
 		seed := *chaosSeed + uint64(i)
@@ -28,7 +39,9 @@ func TestMultiLockChaos(t *testing.T) { // A6, A10 rule 16, G1 to G8
 					t.Logf("seed %d: run with -chaos.seed=%d -chaos.seeds=1, perhaps several times", seed, seed)
 				}
 			}()
-			grants += newMultiChaos(t, seed).run()
+			ch := newMultiChaos(t, seed)
+			ch.ordered = ordered
+			grants += ch.run()
 		})
 		if t.Failed() {
 			return
@@ -41,12 +54,13 @@ func TestMultiLockChaos(t *testing.T) { // A6, A10 rule 16, G1 to G8
 
 // multiChaos is one run.
 type multiChaos struct {
-	t    *testing.T
-	seed uint64
-	rng  *rand.Rand // of the goroutine that makes the faults
-	srv  *zktest.Server
-	cs   []*client.Client
-	stop chan struct{}
+	t       *testing.T
+	seed    uint64
+	rng     *rand.Rand // of the goroutine that makes the faults
+	srv     *zktest.Server
+	cs      []*client.Client
+	stop    chan struct{}
+	ordered bool
 
 	mu      sync.Mutex // guards what follows
 	held    map[*Lease]struct{}
@@ -141,9 +155,18 @@ func (ch *multiChaos) work(c *client.Client, rng *rand.Rand) {
 		if rng.IntN(3) == 0 {
 			ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(int(10*time.Second))))
 		}
-		f, try := NewMultiLock(parts...).Lock, rng.IntN(6) == 0
+		if ch.ordered && rng.IntN(2) == 0 {
+			ch.oneByOne(ctx, parts, rng)
+			cancel()
+			continue
+		}
+		m := NewMultiLock(parts...)
+		if ch.ordered {
+			m = m.Ordered()
+		}
+		f, try := m.Lock, rng.IntN(6) == 0
 		if try {
-			f = NewMultiLock(parts...).TryLock
+			f = m.TryLock
 		}
 		ml, err := f(ctx)
 		switch {
@@ -158,6 +181,26 @@ func (ch *multiChaos) work(c *client.Client, rng *rand.Rand) {
 			ch.t.Errorf("Lock: %v", err)
 		}
 		cancel()
+	}
+}
+
+// oneByOne takes one lock after the other, in the order of their paths, and keeps those that it has meanwhile.
+func (ch *multiChaos) oneByOne(ctx context.Context, parts []Part, rng *rand.Rand) {
+	slices.SortFunc(parts, func(a, b Part) int { return strings.Compare(a.b.dir, b.b.dir) })
+	var held []*MultiLease
+	for _, p := range parts {
+		ml, err := NewMultiLock(p).Lock(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				ch.t.Errorf("Lock: %v", err)
+			}
+			break
+		}
+		ch.granted(ml)
+		held = append(held, ml)
+	}
+	for _, ml := range slices.Backward(held) {
+		ch.keep(ml, rng)
 	}
 }
 
@@ -211,7 +254,7 @@ func (ch *multiChaos) granted(ml *MultiLease) {
 	defer ch.mu.Unlock()
 	ch.grants++
 	for _, l := range ml.Leases() {
-		if l.Token() != ml.Token() {
+		if l.Token() != ml.Token() && !ch.ordered {
 			ch.t.Errorf("%v and %v in one", l.Token(), ml.Token())
 		}
 		sum := l.claim.weight

@@ -4,3 +4,5 @@ package recipes
 
 // chaosRuns is how many seeds of the chaos test a run of the tests tries.
 const chaosRuns = 150
+
+const underRace = false

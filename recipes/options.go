@@ -102,7 +102,8 @@ func Data(data []byte) Option {
 }
 
 // ACL sets the access control list of the lock's znodes, and of those of its path that are made; by default it is the
-// client's. Every contender must be able to read them all, or a waiter would not notice that the one ahead has gone.
+// client's. Every contender must be able to read them all, or a waiter would not notice that the one ahead has gone, and to write
+// its own if they are of a Semaphore of more than 32 permits.
 func ACL(acl []client.ACL) Option {
 	return option(func(s *settings) error {
 		if len(acl) == 0 {

@@ -23,8 +23,14 @@ const FromZnode = 0
 // There is one znode per claim, and no second lock: a free permit costs one flight. The name of the znode says how many permits
 // there are and how many it takes, so contenders that disagree notice: the one that came later fails with ErrCapacity.
 // With FromZnode all of them watch the path's znode instead. A higher number wakes those who wait, a lower one takes nothing
-// from those who hold. A waiter watches as many of the znodes ahead of it as together keep it waiting, which for single
-// permits is as many as there are permits: for hundreds of permits and hundreds of waiters that is a load on the server.
+// from those who hold.
+//
+// With up to 32 permits, and with FromZnode, a waiter watches as many of the znodes ahead of it as together keep it waiting, which for
+// single permits is as many as there are permits, and the event of a release is all it needs. With more permits waiters stand in a line:
+// only the one at its head looks after the holders, by listing the path when znodes come or go, the others watch the one ahead of
+// them. So a waiter has two watches, however many permits there are; a release brings its permit after one more flight; and
+// who gets a permit while others wait writes its znode, once, to tell the next one, for which the ACL must allow that. With FromZnode
+// hundreds of permits and hundreds of waiters remain a load on the server.
 //
 // The failure model is that of Mutex. Holders' tokens tell them apart; only with one permit are they in order.
 type Semaphore struct {

@@ -26,13 +26,17 @@ func TestSemaphoreChaos(t *testing.T) { // C157, F95, F97; conformance 3.2, 3.6 
 	}{
 		"fixed": {semChaosPermits, nil}, "without own watch": {semChaosPermits, []Option{NoOwnWatch()}},
 		"always list": {semChaosPermits, []Option{AlwaysList()}}, "from znode": {FromZnode, nil},
+		"in a line": {semChaosPermits * semChaosLine, nil}, "in a line, without own watch": {semChaosPermits * semChaosLine, []Option{NoOwnWatch()}},
 		"Curator's": {semChaosPermits, []Option{CuratorSemaphore()}},
 	} {
 		for seed := range uint64(6) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				bubble(t, func(t *testing.T, srv *zktest.Server) {
 					ch := &semChaos{t: t, srv: srv, rng: rand.New(rand.NewPCG(seed, 157)), stop: make(chan struct{}), held: map[*Lease]int{},
-						expired: map[int64]bool{}, most: semChaosPermits}
+						expired: map[int64]bool{}, most: semChaosPermits, each: 1}
+					if tc.permits > nearestPermits {
+						ch.each = semChaosLine
+					}
 					ch.fromZnode, ch.curator = tc.permits == FromZnode, name == "Curator's"
 					ch.run(func(c *client.Client) *Semaphore { return NewSemaphore(c, "/lock", tc.permits, tc.opts...) })
 				})
@@ -41,7 +45,10 @@ func TestSemaphoreChaos(t *testing.T) { // C157, F95, F97; conformance 3.2, 3.6 
 	}
 }
 
-const semChaosPermits = 3
+const (
+	semChaosPermits = 3
+	semChaosLine    = 20 // how many permits stand for one where waiters stand in a line
+)
 
 // semChaos is one run.
 type semChaos struct {
@@ -50,6 +57,7 @@ type semChaos struct {
 	rng       *rand.Rand // of the goroutine that makes the faults
 	fromZnode bool
 	curator   bool
+	each      int // so many permits stand for one
 	sems      []*Semaphore
 	heal      []func()
 	stop      chan struct{}
@@ -102,7 +110,7 @@ func (ch *semChaos) work(s *Semaphore, rng *rand.Rand) {
 			f = s.TryAcquire
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.ExpFloat64()*float64(20*time.Second)))
-		l, err := f(ctx, n)
+		l, err := f(ctx, n*ch.each)
 		switch {
 		case err == nil:
 			ch.granted(l, n)
@@ -153,6 +161,9 @@ func (ch *semChaos) release(l *Lease, rng *rand.Rand) {
 func (ch *semChaos) fault() {
 	m := ch.srv.Member(chaosMembers[ch.rng.IntN(len(chaosMembers))])
 	ops := []proto.Op{proto.OpCreate2, proto.OpDelete, proto.OpGetChildren2, proto.OpGetData}
+	if ch.each > 1 {
+		ops = append(ops, proto.OpSetData, proto.OpSetData)
+	}
 	match := zktest.Match{Op: ops[ch.rng.IntN(len(ops))], Member: m.Addr(), Skip: ch.rng.IntN(2)}
 	switch ch.rng.IntN(10) {
 	case 0:
@@ -215,7 +226,7 @@ func (ch *semChaos) checkEnd() {
 	}
 	for i, s := range ch.sems {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		l, err := s.Acquire(ctx, n)
+		l, err := s.Acquire(ctx, n*ch.each)
 		if err == nil {
 			err = l.Release(ctx)
 		}

@@ -30,6 +30,9 @@ func (ct *contender) woken() bool {
 	if ct.ownGone || !ct.ownSet && !ct.b.noOwn || !ct.limitSet && ct.claim.capacity == 0 {
 		return true
 	}
+	if ct.looks() {
+		return !ct.kidsSet
+	}
 	for i := range ct.ahead {
 		if r := &ct.ahead[i]; !r.set {
 			return true
@@ -49,7 +52,7 @@ func (ct *contender) arm(ctx context.Context) error {
 		own = ct.g.GetArmed(ct.node, ct.own)
 	}
 	for i := range ct.ahead {
-		if r := &ct.ahead[i]; !r.set && !r.gone {
+		if r := &ct.ahead[i]; !r.set && !r.gone && !ct.looks() {
 			r.watch, r.set, any = ct.watch(), true, true
 			r.call, r.asked = ct.g.GetArmed(r.path, r.watch), true
 		}
@@ -93,7 +96,8 @@ func (r *rival) armed(gen client.Generation) error {
 	case err != nil:
 		return err
 	default:
-		r.foreign = r.call.Owner() != gen.SessionID()
+		st, _ := r.call.Stat()
+		r.foreign, r.written = st.EphemeralOwner != gen.SessionID(), r.written || st.Version > 0
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (m *sim) each(f func(*zktest.Member)) {
 // match chooses a request of a client: more often than not one that writes.
 func (m *sim) match(rng *rand.Rand) zktest.Match {
 	ops := []proto.Op{proto.OpCreate2, proto.OpCreate2, proto.OpDelete, proto.OpDelete, proto.OpMulti, proto.OpSetData, proto.OpSync, proto.OpGetChildren2, proto.OpGetData}
-	if m.kinds[0] == fixeds {
+	if len(m.kinds) > 0 && m.kinds[0] == fixeds {
 		ops = []proto.Op{proto.OpMulti, proto.OpMulti, proto.OpMulti, proto.OpMulti, proto.OpDelete, proto.OpDelete, proto.OpSync, proto.OpExists, proto.OpGetData}
 	}
 	return zktest.Match{Op: ops[rng.IntN(len(ops))], Member: members[rng.IntN(len(members))], Skip: rng.IntN(3)}
@@ -127,7 +127,7 @@ func lateCommit(m *sim, rng *rand.Rand) bool {
 		return false
 	}
 	ops := []proto.Op{proto.OpCreate2, proto.OpCreate2, proto.OpDelete, proto.OpMulti, proto.OpSetData}
-	if m.kinds[0] == fixeds {
+	if len(m.kinds) > 0 && m.kinds[0] == fixeds {
 		ops = []proto.Op{proto.OpMulti, proto.OpMulti, proto.OpDelete}
 	}
 	x := m.member(rng)

@@ -102,6 +102,7 @@ const (
 	reentrants             // exclusive, of one client after the other re-entrant
 	readWrite
 	semaphores // with permits that all agree on
+	lines      // semaphores with so many permits that their waiters stand in a line
 	numbered   // semaphores whose znode says how many permits there are
 	elections  // of one client after the other an election, else mutexes, which have the same names
 	latches    // elections with the names of Curator's LeaderLatch
@@ -111,11 +112,12 @@ const (
 )
 
 var kinds = map[kind]string{mutexes: "mutexes", reentrants: "re-entrant mutexes", readWrite: "read-write locks", semaphores: "semaphores",
+	lines:    "semaphores with many permits",
 	numbered: "semaphores with the number in the znode", elections: "elections", latches: "elections with latch names",
 	plains: "mutexes with plain names", curators: "Curator's semaphores", fixeds: "mutexes of a fixed znode"}
 
 // everyKind is all that package recipes has.
-var everyKind = []kind{mutexes, reentrants, readWrite, semaphores, numbered, elections, latches, plains, curators, fixeds}
+var everyKind = []kind{mutexes, reentrants, readWrite, semaphores, lines, numbered, elections, latches, plains, curators, fixeds}
 
 // maker makes the lock of one client on one path.
 type maker func(c *client.Client, s site, rng *rand.Rand) lock

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -36,6 +37,7 @@ func (r *run) combine() {
 		}
 		r.parts = append(r.parts, parts)
 	}
+	r.sorted = rng.IntN(2) == 0
 }
 
 // newPart makes the part that a path gives.
@@ -53,6 +55,9 @@ func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
 	case semaphores:
 		sem := recipes.NewSemaphore(c, s.path, s.permits, opts...)
 		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight) }, tr}
+	case lines:
+		sem := recipes.NewSemaphore(c, s.path, s.permits*lineUnit, opts...)
+		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight * lineUnit) }, tr}
 	case numbered:
 		sem := recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...)
 		return multiPart{func(h how) recipes.Part { return sem.Part(h.weight) }, tr}
@@ -65,7 +70,7 @@ func newPart(c *client.Client, s site, rng *rand.Rand) multiPart {
 	return multiPart{func(how) recipes.Part { return m.Part() }, tr}
 }
 
-// multiWorker is one goroutine that takes and gives back several locks as one. It holds nothing else meanwhile.
+// multiWorker is one goroutine that takes and gives back several locks as one, or one after the other. It holds nothing else meanwhile.
 type multiWorker struct{ *worker }
 
 // work goes on until the run stops.
@@ -77,11 +82,49 @@ func (w *multiWorker) work() {
 		case <-time.After(time.Duration(w.rng.IntN(4) * w.rng.IntN(int(w.second())))):
 		}
 		ctx, cancel := context.WithTimeout(w.late, time.Duration(w.rng.ExpFloat64()*float64(3*w.timeout)))
-		if ks := w.acquire(ctx, w.choose(), w.rng.IntN(5) == 0); ks != nil {
+		want := w.choose()
+		if w.sorted && w.rng.IntN(2) == 0 && !w.tooMany(want) {
+			cancel()
+			ctx = w.late // a deadlock is to show
+		}
+		if w.sorted && w.rng.IntN(2) == 0 {
+			w.oneByOne(ctx, want)
+		} else if ks := w.acquire(ctx, want, w.rng.IntN(5) == 0); ks != nil {
 			w.keep(ks)
 			w.giveBack(ks)
 		}
 		cancel()
+	}
+}
+
+// tooMany says whether there may never be as many permits as are wanted.
+func (w *multiWorker) tooMany(want map[int]how) bool {
+	for p, h := range want {
+		if w.sites[p].kind == numbered && h.weight > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// oneByOne takes one lock after the other, in the order of their paths, while it holds those before it.
+func (w *multiWorker) oneByOne(ctx context.Context, want map[int]how) {
+	var held [][]*kept
+	for p := range w.paths {
+		if h, ok := want[p]; ok {
+			ks := w.acquire(ctx, map[int]how{p: h}, false)
+			if ks == nil {
+				break
+			}
+			held = append(held, ks)
+		}
+	}
+	if len(held) == len(want) {
+		w.count("several locks one by one")
+	}
+	for _, ks := range slices.Backward(held) {
+		w.keep(ks)
+		w.giveBack(ks)
 	}
 }
 
@@ -138,6 +181,9 @@ func (w *multiWorker) acquire(ctx context.Context, want map[int]how, try bool) (
 		parts = append(parts, w.parts[w.client][p].make(want[p]))
 	}
 	m := recipes.NewMultiLock(parts...)
+	if w.sorted && !w.careless {
+		m = m.Ordered()
+	}
 	f := m.Lock
 	if try {
 		f = m.TryLock
@@ -153,8 +199,11 @@ func (w *multiWorker) acquire(ctx context.Context, want map[int]how, try bool) (
 		case err != nil:
 			w.violate(Strange, w.paths[order[0]], err.Error())
 		}
-	} else {
+	} else if len(order) > 1 {
 		w.count("several locks as one")
+		if w.sorted {
+			w.count("several locks as one, beside others one by one")
+		}
 	}
 	for i, p := range order {
 		op := Op{Client: w.row, Path: w.paths[p], Kind: Lock, Hold: w.h.NewHold(), Shared: want[p].shared, Weight: want[p].weight, Result: result, Call: call}

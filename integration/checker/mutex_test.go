@@ -32,7 +32,7 @@ func someOptions(k kind, rng *rand.Rand) (opts []recipes.Option, tr traits) {
 		opts = append(opts, revocable(n == 0, &tr))
 	}
 	switch k {
-	case readWrite, semaphores, numbered, latches, curators: // nobody lines up in memory for these
+	case readWrite, semaphores, lines, numbered, latches, curators: // nobody lines up in memory for these
 		return opts, tr
 	}
 	n := rng.IntN(6)
@@ -60,14 +60,16 @@ func newRecipe(c *client.Client, s site, rng *rand.Rand) lock {
 	case s.kind == readWrite:
 		return rwLock{recipes.NewRWMutex(c, s.path, opts...), tr}
 	case s.kind == semaphores:
-		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, opts...), tr}
+		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, opts...), tr, 1}
+	case s.kind == lines:
+		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits*lineUnit, opts...), tr, lineUnit}
 	case s.kind == numbered:
-		return numberedLock{semaphoreLock{recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...), tr}}
+		return numberedLock{semaphoreLock{recipes.NewSemaphore(c, s.path, recipes.FromZnode, opts...), tr, 1}}
 	case s.kind == curators && s.permits == 1 && rng.IntN(2) == 0:
 		opts, tr = someOptions(mutexes, rng)
 		return mutexLock{recipes.NewMutex(c, s.path, append(opts, recipes.CuratorSemaphore())...), tr}
 	case s.kind == curators:
-		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, append(opts, recipes.CuratorSemaphore())...), tr}
+		return semaphoreLock{recipes.NewSemaphore(c, s.path, s.permits, append(opts, recipes.CuratorSemaphore())...), tr, 1}
 	case s.kind == latches:
 		return newElection(c, s.path, tr, append(opts, recipes.LatchNames()))
 	case s.kind == plains:

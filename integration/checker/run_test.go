@@ -21,6 +21,7 @@ type setup struct {
 	model    porcupine.Model
 	permits  int   // of every semaphore; 0: some
 	multi    bool  // now and then locks of several paths as one, too
+	careless bool  // beside those that are taken one by one, these are not Ordered: wrong on purpose
 	counter  int32 // where the numbers of each path begin
 	faults   []fault
 	quiet    bool // without faults
@@ -48,6 +49,7 @@ type run struct {
 	clients []*client.Client
 	locks   [][]lock      // by client and path
 	parts   [][]multiPart // likewise; of nobody if nothing is locked as one
+	sorted  bool          // some of these take one lock after the other, in the order of the paths
 	guarded []resource
 	touched sync.Map    // paths of znodes whose data was written by somebody else than their owners
 	views   []*observer // of elections
@@ -129,7 +131,7 @@ func (r *run) choose(rng *rand.Rand) (kinds []kind) {
 // site chooses what the locks of a path have in common.
 func (r *run) site(path string, k kind) site {
 	s := site{path: path, kind: k}
-	if k != semaphores && k != numbered && k != curators {
+	if k != semaphores && k != lines && k != numbered && k != curators {
 		return s
 	}
 	if s.permits = r.permits; s.permits == 0 {

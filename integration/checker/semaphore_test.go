@@ -11,10 +11,14 @@ import (
 // mostPermits is the largest number of permits of a run.
 const mostPermits = 4
 
+// lineUnit is how many permits stand for one where waiters stand in a line, which they do when there are more than 32.
+const lineUnit = 40
+
 // semaphoreLock is a recipes.Semaphore.
 type semaphoreLock struct {
 	s *recipes.Semaphore
 	traits
+	unit int // so many permits stand for one
 }
 
 func (l semaphoreLock) acquire(ctx context.Context, h how) (hold, Result, error) {
@@ -22,7 +26,7 @@ func (l semaphoreLock) acquire(ctx context.Context, h how) (hold, Result, error)
 	if h.try {
 		f = l.s.TryAcquire
 	}
-	lease, err := f(ctx, max(h.weight, 1))
+	lease, err := f(ctx, max(h.weight, 1)*l.unit)
 	if err != nil {
 		result, err := refusal(ctx, h, err)
 		return nil, result, err
@@ -52,7 +56,7 @@ func (w *worker) weight(p int) int {
 		return 0
 	}
 	switch s := w.sites[p]; s.kind {
-	case semaphores:
+	case semaphores, lines:
 		return 1 + w.rng.IntN(s.permits)
 	case numbered:
 		return 1 + w.rng.IntN(mostPermits)*w.rng.IntN(2)

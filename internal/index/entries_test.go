@@ -214,6 +214,7 @@ var covered = map[string]string{
 	"I11":  "recipes.TestMultiLockInOppositeOrder integration.TestConformance zktest.TestConformance",
 	"I12":  "recipes.TestLostCreate recipes.TestPlainLostCreateKeepsItsPlace client.TestCreateProtectedLosesItsConnection client.TestCreateProtectedOnALaggingServer",
 	"I13":  "recipes.TestWatchOwnNode",
+	"I16":  "recipes.TestPermitLineWatches recipes.TestPermitLineWakesAll",
 	"I5":   "recipes.TestSeveralWaiters recipes.TestRWDowngradeInSecondPlace recipes.TestRWDowngradeBehindAWriterThatGivesUp",
 	"I6":   "recipes.TestHandOver",
 	"K1":   "recipes.TestUnknownCreateOfAFailedLock",
