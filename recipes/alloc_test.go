@@ -3,6 +3,7 @@
 package recipes
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/lockkeeper/lockkeeper/client"
@@ -21,7 +22,7 @@ func TestAllocations(t *testing.T) {
 			}
 			defer c.Close()
 			m, ctx := NewMutex(c, "/lock"), t.Context()
-			n := testing.AllocsPerRun(200, func() {
+			round := func() {
 				l, err := m.Lock(ctx)
 				if err != nil {
 					t.Fatal(err)
@@ -29,13 +30,32 @@ func TestAllocations(t *testing.T) {
 				if err := l.Release(ctx); err != nil {
 					t.Fatal(err)
 				}
-			})
+			}
+			n := testing.AllocsPerRun(200, round)
+			if b := bytesPerRun(500, round); b > 600 {
+				t.Errorf("Lock and Release: %v bytes, want at most 600", b)
+			}
 			t.Logf("%v allocations", n)
 			if n > 4 { // the promise is 6
 				t.Errorf("Lock and Release: %v allocations, want at most 4", n)
 			}
 		})
 	}
+}
+
+// bytesPerRun is testing.AllocsPerRun for bytes; what else the process allocates meanwhile counts, so it takes the least of some tries.
+func bytesPerRun(runs int, f func()) uint64 {
+	least := ^uint64(0)
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			f()
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(runs))
+	}
+	return least
 }
 
 // A FixedMutex's transaction and its answer are made of ops and results, which is what it costs more than a Mutex.

@@ -40,8 +40,8 @@ type Lease struct {
 	turn      bool          // it has the turn of its lock object's line, and passes it on at its end
 	handed    bool          // released by handing the znode over: there is nothing to wait for
 	reported  bool          // the confirmation of the release was returned
+	lost      bool          // it had ended before its release
 	end       endError      // why it ended; no cause means that it has not
-	lostTo    error         // why the lease had ended before its release
 	done      chan struct{} // made on demand
 	by        *entrant      // nil once the next caller of Lock may have it
 	rare      *rare         // made on demand

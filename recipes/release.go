@@ -54,7 +54,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	refused := refusal(result)
 	l.mu.Lock()
-	lost, again := l.lostTo, l.reported
+	lost, again := l.lostTo(), l.reported
 	l.reported = !refused
 	if refused {
 		l.more().refused = true
@@ -148,6 +148,14 @@ func (c *leaseCleanup) CleanupDone() {
 	l.b.put(by)
 }
 
+// lostTo returns why the lease had ended before its release, nil if it had not. The caller holds mu.
+func (l *Lease) lostTo() error {
+	if !l.lost {
+		return nil
+	}
+	return l.end.cause
+}
+
 // beginRelease starts the deletion, once, or hands the znode over. lost is why the lease had ended before that.
 func (l *Lease) beginRelease() (lost error, first bool) { return l.startRelease(false) }
 
@@ -158,9 +166,9 @@ func (l *Lease) startRelease(waits bool) (lost error, first bool) {
 	first = !l.releasing
 	l.releasing = true
 	if first {
-		l.lostTo = l.end.cause
+		l.lost = l.end.cause != nil
 	}
-	lost = l.lostTo
+	lost = l.lostTo()
 	var heir *place
 	if first && lost == nil {
 		heir = l.heir() // here, so that another Release never sees a release that may be the one or the other

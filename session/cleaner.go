@@ -15,22 +15,42 @@ type Cleanup struct {
 	Owner Owner // told when the cleanup is done, if not nil; set before it starts
 	Now   bool  // somebody waits for it and sends nothing else: its caller writes it at once, if it may; set before it starts
 
-	s         *Session
-	g         *Group
-	fixed     *fixedCleanup // of DeleteFixed; otherwise nil
-	mine      *mine         // of DeleteMine; otherwise nil
-	path      string        // what to delete, or where to look for it
-	prefix    string        // of the names of what is looked for
-	matching  bool          // it is looked for
-	searching bool          // the group in flight is the search
-	lost      bool          // a delete has been lost: "no node" may be its own work
-	hit       bool          // the search has found something before
+	matching  bool // it is looked for what to delete
+	searching bool // the group in flight is the search
+	lost      bool // a delete has been lost: "no node" may be its own work
+	hit       bool // the search has found something before
+	over      bool // done; guarded by mu
+	told      bool // and the owner knows; guarded by mu
+
+	s    *Session
+	g    *Group
+	path string   // what to delete, or where to look for it
+	more *special // nil for a znode that is known by its path
 
 	mu   sync.Mutex    // guards what follows; innermost
-	over bool          // done
-	told bool          // and the owner knows
 	err  error         // valid when over
 	done chan struct{} // made on demand, closed when over
+}
+
+// special is what only some Cleanups need. It is apart because there is a Cleanup in each lease.
+type special struct {
+	prefix string        // of the names of what is looked for
+	mine   *mine         // of DeleteMine, else nil
+	fixed  *fixedCleanup // of DeleteFixed, else nil
+}
+
+func (c *Cleanup) mine() *mine {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.mine
+}
+
+func (c *Cleanup) fixed() *fixedCleanup {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.fixed
 }
 
 // Owner is told of the end of a Cleanup. CleanupDone is called on the session's goroutines, before anybody who waits is
@@ -48,7 +68,7 @@ func (s *Session) Delete(c *Cleanup, path string, g *Group) {
 // outcome may have left. A sync goes ahead of each search, since the server that answers it may be behind
 // (docs/locks.md A10 rule 10).
 func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
-	c.s, c.path, c.prefix, c.matching = s, dir, prefix, true
+	c.s, c.path, c.matching, c.more = s, dir, true, &special{prefix: prefix}
 	s.cleaner.start(c)
 }
 
@@ -57,7 +77,7 @@ func (s *Session) DeleteMatching(c *Cleanup, dir, prefix string) {
 // whose data ends in mark. It looks as DeleteMatching does, and reads what the name may be of. One that may not be read is left
 // alone, and is the result if nothing else is amiss.
 func (s *Session) DeleteMine(c *Cleanup, dir, prefix, mark, node string) {
-	c.s, c.path, c.prefix, c.matching, c.mine = s, dir, prefix, true, &mine{mark: mark, node: node}
+	c.s, c.path, c.matching, c.more = s, dir, true, &special{prefix: prefix, mine: &mine{mark: mark, node: node}}
 	s.cleaner.start(c)
 }
 
@@ -89,7 +109,7 @@ func (c *Cleanup) end(err error) { c.s.cleaner.finish(c, err) }
 func (c *Cleanup) prepare() {
 	g := c.g
 	g.Reset()
-	if c.fixed != nil {
+	if c.fixed() != nil {
 		c.prepareFixed()
 		return
 	}
@@ -98,8 +118,8 @@ func (c *Cleanup) prepare() {
 		appendDelete(g, c.path)
 		return
 	}
-	if c.mine != nil {
-		c.mine.begin(g)
+	if c.mine() != nil {
+		c.mine().begin(g)
 	}
 	c.appendSearch()
 }
@@ -122,19 +142,19 @@ func (c *Cleanup) receive(g *Group) {
 	o, err := g.Result(last)
 	switch {
 	case o == Unknown && err == ErrConnectionLoss && c.lost:
-		c.fixed.lose()
+		c.fixed().lose()
 		cl.later(c) // it may be the request that breaks the connection, so do not ask for the next one at full speed
 	case o == Unknown && err == ErrConnectionLoss:
 		c.lost = true
-		c.fixed.lose()
+		c.fixed().lose()
 		cl.park(c)
-	case c.mine != nil && c.mine.reading > 0:
+	case c.mine() != nil && c.mine().reading > 0:
 		c.judge()
 	case o == NotSent, o == Unknown:
 		cl.finish(c, err)
 	case err == error(proto.ErrThrottled):
 		cl.later(c)
-	case c.fixed != nil:
+	case c.fixed() != nil:
 		c.receiveFixed(err)
 	case c.searching && o == Replied:
 		switch err := c.refused(); err {
@@ -175,16 +195,16 @@ func (c *Cleanup) found(body []byte) {
 	n, _ := r.Count(4)
 	var hits []string
 	for range n {
-		if name := r.StringBytes(); bytes.HasPrefix(name, []byte(c.prefix)) {
+		if name := r.StringBytes(); bytes.HasPrefix(name, []byte(c.more.prefix)) {
 			hits = append(hits, string(name))
 		}
 	}
 	switch {
 	case r.Err() != nil:
 		cl.finish(c, r.Err())
-	case c.mine != nil:
-		c.hit = c.hit || c.mine.deleted(c.g)
-		c.mine.candidates, c.mine.refused = hits, nil
+	case c.mine() != nil:
+		c.hit = c.hit || c.mine().deleted(c.g)
+		c.mine().candidates, c.mine().refused = hits, nil
 		c.readNext()
 	default:
 		c.remove(hits)
@@ -197,8 +217,8 @@ func (c *Cleanup) remove(hits []string) {
 	if len(hits) == 0 {
 		var err error
 		switch {
-		case c.mine != nil && c.mine.refused != nil:
-			err = c.mine.refused
+		case c.mine() != nil && c.mine().refused != nil:
+			err = c.mine().refused
 		case !c.hit && !c.lost:
 			err = proto.ErrNoNode
 		}

@@ -35,8 +35,9 @@ const (
 type fixedCleanup struct {
 	FixedNode
 	step    fixedStep
-	tries   int  // deletions after a look
-	deleted bool // one was carried out, or its reply was lost
+	tries   int     // deletions after a look
+	deleted bool    // one was carried out, or its reply was lost
+	special special // of the Cleanup, for which it saves an allocation
 }
 
 // DeleteFixed starts the deletion of n, and of nothing else at its path: the transaction that deletes it writes the counter
@@ -45,9 +46,11 @@ type fixedCleanup struct {
 // when it is unknown whether there is one. g is as in Delete, and DeleteFixed does not block either.
 func (s *Session) DeleteFixed(c *Cleanup, n FixedNode, g *Group) {
 	c.s, c.g = s, g
-	c.fixed = &fixedCleanup{FixedNode: n}
+	f := &fixedCleanup{FixedNode: n}
+	f.special.fixed = f
+	c.more = &f.special
 	if n.Zxid == 0 || n.Version == anyVersion { // a counter that has this version would let every deletion pass
-		c.fixed.step = fixedLook
+		f.step = fixedLook
 	}
 	s.cleaner.start(c)
 }
@@ -57,7 +60,7 @@ const anyVersion = -1
 
 // prepareFixed builds the next request for a FixedNode.
 func (c *Cleanup) prepareFixed() {
-	f, g := c.fixed, c.g
+	f, g := c.fixed(), c.g
 	if f.step == fixedDelete {
 		appendFixedDelete(g, f.Path, FixedVersion, f.Counter, f.Version)
 		return
@@ -90,7 +93,7 @@ func (f *fixedCleanup) lose() {
 
 // receiveFixed takes the answer to what receive does not decide by itself. err is that of the last request.
 func (c *Cleanup) receiveFixed(err error) {
-	f, cl := c.fixed, &c.s.cleaner
+	f, cl := c.fixed(), &c.s.cleaner
 	if f.step == fixedLook {
 		c.looked(err)
 		return
@@ -116,7 +119,7 @@ func (c *Cleanup) receiveFixed(err error) {
 
 // look asks what is there, in a moment if a deletion was just decided by such a look.
 func (c *Cleanup) look() {
-	f, cl := c.fixed, &c.s.cleaner
+	f, cl := c.fixed(), &c.s.cleaner
 	pause := f.step == fixedAgain && f.tries > 1
 	f.step = fixedLook
 	if pause {
@@ -129,7 +132,7 @@ func (c *Cleanup) look() {
 // looked decides by the answers to a look whether the znode is there; gone is that to the last question. It is deleted by the
 // versions that it and the counter have now, which are not those of the transaction if somebody has written them since.
 func (c *Cleanup) looked(gone error) {
-	f, cl, g := c.fixed, &c.s.cleaner, c.g
+	f, cl, g := c.fixed(), &c.s.cleaner, c.g
 	_, behind := g.Result(0)
 	_, unread := g.Result(1)
 	if behind == nil && f.Zxid == 0 && unread != error(proto.ErrNoNode) {

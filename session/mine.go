@@ -39,7 +39,7 @@ func (m *mine) deleted(g *Group) bool {
 
 // readNext asks for the next candidates, or, when all have been read, deletes those that are ours.
 func (c *Cleanup) readNext() {
-	m := c.mine
+	m := c.mine()
 	m.reading = min(len(m.candidates), readBatch)
 	if m.reading == 0 {
 		found := m.found
@@ -59,7 +59,7 @@ func (c *Cleanup) readNext() {
 // together tell that one is ours: the end of the data could be copied, and another call in this session has a mark of its own
 // (docs/locks.md A4).
 func (c *Cleanup) judge() {
-	m, busy := c.mine, false
+	m, busy := c.mine(), false
 	for i, name := range m.candidates[:m.reading] {
 		switch o, err := c.g.Result(i); {
 		case o == Replied:
