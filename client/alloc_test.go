@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"testing"
 
@@ -74,6 +75,36 @@ func TestScanAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(50, round); n > 0 {
 			t.Errorf("a scan of %d children allocates %v times", children, n)
 		}
+	}
+}
+
+// Buffers of large requests are used again, those of the writer too.
+func TestLargeRequestsAllocateLittle(t *testing.T) {
+	if raceDetector {
+		t.Skip("allocations are not counted under the race detector; the same test without it counts them")
+	}
+	c := peerClient(t, "peer")
+	data := make([]byte, 500<<10)
+	set := func() {
+		if _, err := c.Set(t.Context(), "/a", data, client.AnyVersion); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		set()
+	}
+	var before, after runtime.MemStats
+	least := ^uint64(0) // of some tries, as a collection may take what is kept for the next call
+	for range 5 {
+		runtime.ReadMemStats(&before)
+		for range 20 {
+			set()
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, (after.TotalAlloc-before.TotalAlloc)/20)
+	}
+	if least > uint64(len(data)/10) {
+		t.Errorf("a set of %d bytes allocates %d bytes", len(data), least)
 	}
 }
 

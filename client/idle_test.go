@@ -76,7 +76,11 @@ func TestIdleClientsAreSmall(t *testing.T) {
 		}
 		synctest.Wait()
 		since(&before, goroutines).check(t, "new")
+		large := make([]byte, 300<<10)
 		for _, c := range clients {
+			if _, err := c.Set(t.Context(), "/a", large, client.AnyVersion); err != nil {
+				t.Fatal(err)
+			}
 			if names, _, err := c.Children(t.Context(), "/a"); err != nil || len(names) != 4000 {
 				t.Fatal(len(names), err)
 			}

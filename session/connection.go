@@ -72,7 +72,8 @@ type connection struct {
 	asked    []watchRequest // to be written
 	asking   []watchRequest // written, in order
 
-	out     []byte    // the writer's
+	out     []byte    // the writer's, as is quiet
+	quiet   int       // bursts in a row for which a large out was not needed
 	ready   []*Group  // the reader's: groups to release at the next flush
 	dirty   []*Queue  // the reader's: queues to wake at the next flush
 	fired   []*Watch  // the reader's scratch

@@ -56,12 +56,25 @@ func (cx *connection) fill() ([]byte, burst) {
 	return cx.fillLocked()
 }
 
+// keepOut gives a large buffer back when it was not needed for a while, as Group.keep does. Requests that are all large would be
+// copied into a new one every time otherwise, which costs more than the copying.
+func (cx *connection) keepOut() {
+	switch {
+	case cap(cx.out) <= maxBurst:
+	case len(cx.out) > maxBurst:
+		cx.quiet = 0
+	default:
+		cx.quiet++
+	}
+	if cap(cx.out) > largeBuffer || cx.quiet > quietRounds {
+		cx.out, cx.quiet = nil, 0
+	}
+}
+
 // fillLocked moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
 func (cx *connection) fillLocked() ([]byte, burst) {
 	s := cx.s
-	if cap(cx.out) > maxBurst {
-		cx.out = nil
-	}
+	cx.keepOut()
 	if cx.closing {
 		return nil, burst{}
 	}
