@@ -38,7 +38,7 @@ func (cx *connection) kick(g *Group) {
 	s.mu.Unlock()
 	switch {
 	case err != nil:
-		cx.fail(err)
+		cx.writeFailed(err)
 	case more:
 		cx.signal()
 	}

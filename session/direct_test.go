@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +219,40 @@ func TestDirectWriteThatFails(t *testing.T) {
 		l.reply(l.read(), 1, 0, stat)
 		<-again.done
 	})
+}
+
+// A server that refuses, and closes, is heard even if something is written at that moment, by whomever.
+func TestRefusalBehindAFailedWrite(t *testing.T) {
+	for name, prompt := range map[string]bool{"caller": true, "writer": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var broken atomic.Bool
+				s, k, l := start(t, func(c *Config) {
+					through(c, prompt, func() error {
+						if broken.Load() {
+							return syscall.EPIPE
+						}
+						return nil
+					})
+				})
+				broken.Store(true)
+				g := setData("/a")
+				submit(t, k, g) // the write has failed, and the refusal comes behind that
+				synctest.Wait()
+				l.write(frame(k.Current().xid, 0, proto.ErrSessionClosedRequireSASL, nil))
+				_ = l.fc.Close()
+				select {
+				case <-k.Done():
+				case <-time.After(time.Minute): // of the bubble
+					t.Error("the refusal is lost")
+					_ = k.Close()
+				}
+				_, err := finished(g)
+				assert.ErrorIs(t, err, ErrAuthFailed)
+				assert.Equal(t, 1, s.dials)
+			})
+		})
+	}
 }
 
 func TestCloseDuringADirectWrite(t *testing.T) { // closeSession goes out behind it

@@ -2,6 +2,7 @@ package session
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/lockkeeper/lockkeeper/proto"
 )
@@ -27,7 +28,7 @@ func (cx *connection) writeLoop() {
 				break
 			}
 			if err := cx.write(b, burst); err != nil {
-				cx.fail(err)
+				cx.writeFailed(err)
 				return
 			}
 		}
@@ -43,6 +44,17 @@ func (cx *connection) write(b []byte, burst burst) error {
 		tr.Burst(burst.requests, burst.inFlight, burst.queued)
 	}
 	return cx.fc.WriteBatch(b)
+}
+
+// lastWords is how long a connection on which nothing can be written any more is still read.
+const lastWords = 100 * time.Millisecond
+
+// writeFailed ends the connection, but not before the reader has read what has arrived: a server that refuses says so and closes, and
+// whoever writes just then would otherwise lose that for an error of the network.
+func (cx *connection) writeFailed(err error) {
+	if cx.fc.SetReadDeadline(time.Now().Add(lastWords)) != nil {
+		cx.fail(err)
+	}
 }
 
 // fill is the writer's fillLocked. While a caller writes it returns nothing, and that caller looks after what has come since.
