@@ -23,7 +23,7 @@ TIMEOUT ?= 4m
 # The same for what runs on real servers, which takes half of it on a busy machine.
 SLOW ?= 13m
 
-.PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios download servers ci conformance conformance-real captures faults
+.PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios curves download servers ci conformance conformance-real captures faults
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
@@ -155,6 +155,16 @@ bench:
 ## ratios: the promised comparisons with go-zookeeper/zk, some minutes; without a real server two are left out, loudly.
 ratios:
 	@cd bench/versus && $(GO) run . -ratios
+
+# Where `make curves` leaves what it measured, and flags for it, such as CURVEFLAGS='-rounds 1 -scaletime 50ms -points 1,10'.
+CURVES ?= docs/results
+CURVEFLAGS ?=
+
+## curves: how both clients scale, as tables and SVG in docs/results, in some ten minutes; without a real server on zktest.
+curves:
+	@mkdir -p $(CURVES) && dir=$$(cd $(CURVES) && pwd) && trap 'rm -f "$$dir/curves.txt.new"' EXIT && \
+	(cd bench/versus && $(GO) run . -scale all -svg "$$dir" $(CURVEFLAGS)) | tee "$$dir/curves.txt.new" && \
+	mv "$$dir/curves.txt.new" "$$dir/curves.txt"
 
 # Fetches all that the other targets load from a network.
 download:

@@ -3,6 +3,7 @@
 //	go run ./bench                                  ten sessions contend for one lock, on an embedded server
 //	go run ./bench -servers zk1:2181,zk2:2181       the same on a real one
 //	go run ./bench -workload get -goroutines 100    another workload
+//	go run ./bench -scale depth -svg curves         a curve instead of one run, see package scale
 //	go run ./bench -h                               all flags
 //
 // The embedded server is package zktest in a child process, so that memory figures are the client's. docs/benchmarks.md
@@ -22,6 +23,7 @@ import (
 
 	"github.com/lockkeeper/lockkeeper/internal/load"
 	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
+	"github.com/lockkeeper/lockkeeper/internal/scale"
 )
 
 func main() {
@@ -32,8 +34,9 @@ func main() {
 // options are the flags, and what tests set beside them.
 type options struct {
 	load.Config
-	rtt  time.Duration
-	json bool
+	rtt   time.Duration
+	json  bool
+	scale scale.Options
 }
 
 // parse reads the flags. It has printed what is wrong when it returns an error.
@@ -45,6 +48,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	fs.DurationVar(&o.rtt, "rtt", 0, "round-trip `time` that a local proxy adds on the way to the servers")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
 	o.Register(fs)
+	o.scale.Register(fs)
+	fs.IntVar(&o.scale.Rounds, "rounds", scale.DefaultRounds, "`number` of measurements at each point of -scale")
 	return o, load.Parse(fs, args, stderr, o.check)
 }
 
@@ -55,14 +60,47 @@ func (o *options) check() error {
 		return errors.New("-workload exists is only for comparisons; -workload group does it a hundred times")
 	case o.rtt < 0:
 		return fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
+	case o.scale.What != "" && o.json:
+		return errors.New("-scale prints no JSON")
 	}
-	return o.Validate()
+	return errors.Join(o.Validate(), o.scale.Validate())
 }
 
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	return load.Status("bench", stderr, err, func() error { return measure(ctx, o, stdout, stderr) })
+	do := measure
+	if err == nil && o.scale.What != "" {
+		do = curves
+	}
+	return load.Status("bench", stderr, err, func() error { return do(ctx, o, stdout, stderr) })
+}
+
+// curves measures how our client scales.
+func curves(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	o.scale.Drivers = []load.Driver{o.Driver}
+	o.scale.Server = o.site
+	o.scale.Note = func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }
+	return scale.Run(ctx, &o.scale, stdout)
+}
+
+// site starts what the flags say.
+func (o *options) site(ctx context.Context) (*scale.Site, error) {
+	if o.Servers != "" && o.rtt == 0 {
+		return &scale.Site{Name: o.Servers, Addr: o.Servers, Close: func() error { return nil }}, nil
+	}
+	srv, err := embedded.Start(ctx, embedded.Options{RTT: o.rtt, Servers: o.Servers})
+	if err != nil {
+		return nil, err
+	}
+	name := o.Servers
+	if name == "" {
+		name = "embedded"
+	}
+	if o.rtt > 0 {
+		name += fmt.Sprintf(", %v away", o.rtt)
+	}
+	return &scale.Site{Name: name, Addr: srv.Servers(), Close: srv.Close}, nil
 }
 
 // measure makes one run and prints the result.

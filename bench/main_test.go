@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,11 @@ func TestUsageErrors(t *testing.T) {
 		{"-duration 0", "-duration is 0s"},
 		{"-hold 1ms -workload get", "-hold is for -workload lock"},
 		{"-nix", "-nix"},
+		{"-scale nix", `-scale "nix" is none of contenders, locks, sessions, watches, payload, depth, all`},
+		{"-scale locks -points 0", "-points 0 is not for -scale locks"},
+		{"-scale locks -rounds 0", "-rounds is 0"},
+		{"-scale locks -json", "-scale prints no JSON"},
+		{"-svg dir", "-svg and -points are for -scale"},
 		{"lock", `unexpected argument "lock"`},
 	} {
 		var out, errs bytes.Buffer
@@ -198,6 +204,49 @@ func TestAnInterruptIsAFailureAndLeavesNothing(t *testing.T) {
 	}
 	if out.Len() > 0 {
 		t.Errorf("figures of a run that was still in its warm-up: %s", &out)
+	}
+	if left := srv.Children("/"); !slices.Equal(left, []string{"zookeeper"}) {
+		t.Errorf("left on the server: %v", left)
+	}
+}
+
+// The curves run on the embedded server, or on one that is named.
+func TestCurves(t *testing.T) {
+	srv, addr := serve(t)
+	for _, args := range [][]string{{"-servers", addr}, {"-rtt", "10us"}, {"-servers", addr, "-rtt", "10us"}} {
+		o := parsed(t, append(args, "-scale", "depth", "-points", "1,2", "-rounds", "1", "-svg", t.TempDir())...)
+		o.scale.Ops = 10
+		var out, errs bytes.Buffer
+		if err := curves(t.Context(), o, &out, &errs); err != nil {
+			t.Fatal(args, err)
+		}
+		for _, word := range []string{"waiters", "lockkeeper", "exponent"} {
+			if !strings.Contains(out.String(), word) {
+				t.Errorf("%v: no %q in\n%s", args, word, &out)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(o.scale.Dir, "depth.svg")); err != nil {
+			t.Error(args, err)
+		}
+		if !strings.Contains(errs.String(), "depth, round 1 of 1, 2 waiters, lockkeeper") {
+			t.Errorf("%v: stderr has %q", args, &errs)
+		}
+	}
+	if left := srv.Children("/"); !slices.Equal(left, []string{"zookeeper"}) {
+		t.Errorf("left on the server: %v", left)
+	}
+}
+
+func TestAnInterruptOfACurve(t *testing.T) {
+	srv, addr := serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if status := run(ctx, []string{"-servers", addr, "-scale", "locks"}, &out, &errs); status != 1 {
+		t.Errorf("status %d", status)
+	}
+	if strings.Contains(out.String(), "exponent") || !strings.Contains(errs.String(), "locks: interrupted") {
+		t.Errorf("stdout %q, stderr %q", &out, &errs)
 	}
 	if left := srv.Children("/"); !slices.Equal(left, []string{"zookeeper"}) {
 		t.Errorf("left on the server: %v", left)

@@ -115,6 +115,28 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// Watch leaves a watch. A channel in an interface takes no memory of its own, so what is measured is the client's.
+func (s *zkSession) Watch(_ context.Context, path string) (any, error) {
+	_, _, events, err := s.c.ExistsW(path)
+	return events, err
+}
+
+// Wait waits for a watch that Watch has left.
+func (s *zkSession) Wait(ctx context.Context, watch any) error {
+	select {
+	case ev := <-watch.(<-chan zk.Event):
+		return ev.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Read reads. The client knows no buffers of its caller's: it allocates the data.
+func (s *zkSession) Read(_ context.Context, path string, _ []byte) (int, error) {
+	data, _, err := s.c.Get(path)
+	return len(data), err
+}
+
 // Locker returns a contender. Its locks know no hand-over within a process.
 func (s *zkSession) Locker(path string, _ load.LockOptions) load.Locker {
 	return &zkLocker{zk.NewLock(s.c, path, zk.WorldACL(zk.PermAll))}

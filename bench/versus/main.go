@@ -6,6 +6,7 @@
 //	go run . -embedded -rtt 2ms                  package zktest, made distant
 //	go run . -peer -behind 1000                  a peer with canned replies: the cost of the clients alone
 //	go run . -ratios                             the comparisons that the project promises, see docs/benchmarks.md
+//	go run . -scale all -svg curves              how both clients scale, on a real server if there is one, else on zktest
 //
 // The exit status is 0 when everything was measured and no lock had two holders, 1 when not, 2 after a wrong call.
 package main
@@ -20,8 +21,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/lockkeeper/lockkeeper/integration/zkserver"
 	"github.com/lockkeeper/lockkeeper/internal/load"
 	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
+	"github.com/lockkeeper/lockkeeper/internal/scale"
 )
 
 func main() {
@@ -36,6 +39,7 @@ type options struct {
 	rounds, behind int
 	embedded, peer bool
 	ratios, json   bool
+	scale          scale.Options
 }
 
 // parse reads the flags. It has printed what is wrong when it returns an error.
@@ -52,6 +56,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	fs.BoolVar(&o.ratios, "ratios", false, "print the promised comparisons; only -rounds counts beside it")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object per client instead of a table")
 	o.Register(fs)
+	o.scale.Register(fs)
 	return o, load.Parse(fs, args, stderr, o.check)
 }
 
@@ -74,8 +79,11 @@ func (o *options) check() error {
 		return fmt.Errorf("-rtt is %v, it cannot be negative", o.rtt)
 	case o.rounds < 1:
 		return fmt.Errorf("-rounds is %d, at least 1 is needed", o.rounds)
+	case o.scale.What != "" && (o.peer || o.ratios || o.json):
+		return errors.New("-scale goes without -peer, -ratios and -json")
 	}
-	return o.Validate()
+	o.scale.Rounds = o.rounds
+	return errors.Join(o.Validate(), o.scale.Validate())
 }
 
 // run is the program; it returns the exit status.
@@ -84,6 +92,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	do := compare
 	if err == nil && o.ratios {
 		do = ratios
+	}
+	if err == nil && o.scale.What != "" {
+		do = curves
 	}
 	return load.Status("versus", stderr, err, func() error { return do(ctx, o, stdout, stderr) })
 }
@@ -104,6 +115,31 @@ func (o *options) site(ctx context.Context) (s *site, err error) {
 		s, err = s.distant(ctx, o.rtt)
 	}
 	return s, err
+}
+
+// curves measures how both clients scale.
+func curves(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	o.scale.Drivers = drivers()
+	o.scale.Note = func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }
+	o.scale.Server = func(ctx context.Context) (*scale.Site, error) {
+		s, err := o.site(ctx)
+		if errors.Is(err, zkserver.ErrNotFound) {
+			o.scale.Note("no real server, so package zktest in a child process serves: %v", err)
+			o.embedded = true
+			s, err = o.site(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.java {
+			o.scale.Note("warming the server up")
+			if err := warmUp(ctx, s); err != nil {
+				return nil, errors.Join(err, s.close())
+			}
+		}
+		return &scale.Site{Name: s.name, Addr: s.addr, Close: s.close}, nil
+	}
+	return scale.Run(ctx, &o.scale, stdout)
 }
 
 // compare runs the workload with both clients and prints what came out.

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockkeeper/lockkeeper/internal/load"
 	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
+	"github.com/lockkeeper/lockkeeper/internal/scale"
 	"github.com/lockkeeper/lockkeeper/zktest"
 )
 
@@ -123,6 +125,13 @@ func TestUsageErrors(t *testing.T) {
 		{"-peer -behind -3", "-behind is -3"},
 		{"-rtt -1s", "-rtt is -1s"},
 		{"-sessions 0", "-sessions is 0"},
+		{"-scale nix", `-scale "nix"`},
+		{"-scale depth -peer", "-scale goes without -peer"},
+		{"-scale depth -ratios", "-scale goes without"},
+		{"-scale depth -json", "-scale goes without"},
+		{"-scale depth -rounds 0", "-rounds is 0"},
+		{"-scale watches -points 0", "-points 0"},
+		{"-points 3", "-points are for -scale"},
 		{"x", `"x"`},
 	} {
 		var out, errs bytes.Buffer
@@ -132,6 +141,47 @@ func TestUsageErrors(t *testing.T) {
 		if !strings.Contains(errs.String(), tc.want) || out.Len() > 0 {
 			t.Errorf("%s: stdout %q, stderr %q", tc.args, &out, &errs)
 		}
+	}
+}
+
+// Every curve with both clients. What is counted is exact.
+func TestCurves(t *testing.T) {
+	for _, name := range scale.Names() {
+		t.Run(name, func(t *testing.T) {
+			o := parsed(t, "-embedded", "-scale", name, "-points", "1,5", "-rounds", "1", "-svg", t.TempDir())
+			o.scale.Ops = 10
+			var out, errs bytes.Buffer
+			if err := curves(t.Context(), o, &out, &errs); err != nil {
+				t.Fatal(err)
+			}
+			words := []string{name + ": ", "go-zookeeper", "lockkeeper/go-zookeeper", "exponent", "r²"}
+			if name == "contenders" {
+				words = append(words, "3.00         3.00                      1.00")
+			}
+			for _, word := range words {
+				if !strings.Contains(out.String(), word) {
+					t.Errorf("no %q in\n%s", word, &out)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(o.scale.Dir, name+".svg")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Without -embedded and -servers the curves want a real server, and take zktest when there is none, which they say.
+func TestCurvesWithoutARealServer(t *testing.T) {
+	t.Setenv("ZK_SERVERS", "")
+	t.Setenv("ZK_VERSION", "1.0") // nobody has that
+	o := parsed(t, "-scale", "depth", "-points", "1", "-rounds", "1")
+	o.scale.Ops = 3
+	var out, errs bytes.Buffer
+	if err := curves(t.Context(), o, &out, &errs); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "server: embedded server") || !strings.Contains(errs.String(), "no real server") {
+		t.Errorf("stdout %q, stderr %q", &out, &errs)
 	}
 }
 

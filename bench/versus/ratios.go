@@ -220,9 +220,7 @@ func (t *table) real() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	warm := onReal()[1].config(s)
-	warm.Driver, warm.Duration = load.Lockkeeper{}, jvmWarmup
-	if _, err := load.Run(t.ctx, &warm); err != nil {
+	if err := warmUp(t.ctx, s); err != nil {
 		return err
 	}
 	for _, p := range onReal() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockkeeper/lockkeeper/integration/zkserver"
+	"github.com/lockkeeper/lockkeeper/internal/load"
 	"github.com/lockkeeper/lockkeeper/internal/load/embedded"
 	"github.com/lockkeeper/lockkeeper/internal/peer"
 )
@@ -17,6 +18,7 @@ type site struct {
 	name  string
 	addr  string
 	bare  bool
+	java  bool // started here, with a compiler that has yet to see some load
 	close func() error
 }
 
@@ -53,7 +55,16 @@ func startReal(ctx context.Context) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{name: "real server", addr: e.ConnectString(), close: e.Close}, nil
+	return &site{name: "real server", addr: e.ConnectString(), java: o.Benchmark, close: e.Close}, nil
+}
+
+// warmUp gives a server the load that its compiler needs before anything is measured.
+func warmUp(ctx context.Context, s *site) error {
+	_, err := load.Run(ctx, &load.Config{
+		Driver: load.Lockkeeper{}, Servers: s.addr, Workload: load.Lock, Sessions: 1, Goroutines: 1, Locks: 1,
+		Warmup: ratioWarmup, Duration: jvmWarmup, Pipelined: true,
+	})
+	return err
 }
 
 // distant puts a proxy before the site, which is closed with it.
@@ -63,7 +74,7 @@ func (s *site) distant(ctx context.Context, rtt time.Duration) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	return &site{
-		name: fmt.Sprintf("%s, %v away", s.name, rtt), addr: p.Servers(), bare: s.bare,
+		name: fmt.Sprintf("%s, %v away", s.name, rtt), addr: p.Servers(), bare: s.bare, java: s.java,
 		close: func() error { return errors.Join(p.Close(), s.close()) },
 	}, nil
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,6 +31,9 @@ type Config struct {
 
 	// Progress, if set, is called twice a second.
 	Progress func(Progress)
+	// Planted, if set, is called when the znodes of the run are there, before its sessions open. Its error ends the run. It is not
+	// called of a run that is Bare.
+	Planted func(ctx context.Context, t *Tree) error
 	// Settled, if set, is called once all sessions are open, before the first operation.
 	Settled func()
 }

@@ -68,6 +68,20 @@ type Session interface {
 	Close() error
 }
 
+// Watching is a Session that can leave one-shot watches.
+type Watching interface {
+	// Watch looks at the znode of this path, which need not exist, and leaves a watch for what happens to it next.
+	Watch(ctx context.Context, path string) (watch any, err error)
+	// Wait returns when something has happened to the znode of a watch: nil, or why the watch has ended without.
+	Wait(ctx context.Context, watch any) error
+}
+
+// Reading is a Session that reads data of any size.
+type Reading interface {
+	// Read returns how many bytes of data the znode has. buf is room for them, for clients that use such.
+	Read(ctx context.Context, path string, buf []byte) (int, error)
+}
+
 // LockOptions are Config.HandOver and Config.Pipelined.
 type LockOptions struct {
 	HandOver  int

@@ -137,6 +137,27 @@ func (s *ourSession) Call(w Workload, path string) Call {
 	}
 }
 
+// Watch leaves a watch. A *client.Watch in an interface takes no memory of its own, so what is measured is the client's.
+func (s *ourSession) Watch(ctx context.Context, path string) (any, error) {
+	_, w, err := s.c.ExistsWatch(ctx, path)
+	return w, err
+}
+
+// Wait waits for a watch that Watch has left.
+func (s *ourSession) Wait(ctx context.Context, watch any) error {
+	ev, err := watch.(*client.Watch).Wait(ctx)
+	if err != nil {
+		return err
+	}
+	return ev.Err
+}
+
+// Read reads into buf.
+func (s *ourSession) Read(ctx context.Context, path string, buf []byte) (int, error) {
+	data, _, err := s.c.GetInto(ctx, path, buf)
+	return len(data), err
+}
+
 // group returns the operation of Group.
 func (s *ourSession) group(path string) Call {
 	g := s.c.Group()

@@ -110,3 +110,29 @@ func TestErrorKinds(t *testing.T) {
 		assert.Equal(t, want, load.Lockkeeper{}.ErrorKind(err))
 	}
 }
+
+func TestWatchesAndReads(t *testing.T) {
+	srv, addr := serve(t)
+	tree, err := load.Plant(t.Context(), addr, 1)
+	require.NoError(t, err)
+	ss, err := load.Lockkeeper{}.Open(t.Context(), addr)
+	require.NoError(t, err)
+	n, err := ss.(load.Reading).Read(t.Context(), tree.Paths[0], nil)
+	require.NoError(t, err)
+	assert.Equal(t, load.DataSize, n)
+	_, err = ss.(load.Reading).Read(t.Context(), tree.Root+"/none", nil)
+	require.ErrorIs(t, err, client.ErrNoNode)
+
+	ws := ss.(load.Watching)
+	fired, err := ws.Watch(t.Context(), tree.Root+"/comes")
+	require.NoError(t, err)
+	ended, err := ws.Watch(t.Context(), tree.Root+"/never")
+	require.NoError(t, err)
+	_, _, err = tree.Client.Create(t.Context(), tree.Root+"/comes", nil, client.ModePersistent, nil)
+	require.NoError(t, err)
+	require.NoError(t, ws.Wait(t.Context(), fired))
+	require.NoError(t, ss.Close())
+	require.ErrorIs(t, ws.Wait(t.Context(), ended), client.ErrClosed)
+	require.NoError(t, tree.Remove(t.Context()))
+	nothingLeft(t, srv)
+}

@@ -54,12 +54,17 @@ func Run(ctx context.Context, cfg *Config) (*Result, error) {
 	if cfg.Bare {
 		return runOn(ctx, cfg, treePaths("/perf", cfg.Locks))
 	}
-	t, err := plant(ctx, cfg.Servers, cfg.Locks)
+	t, err := Plant(ctx, cfg.Servers, cfg.Locks)
 	if err != nil {
 		return nil, err
 	}
-	res, err := runOn(ctx, cfg, t.paths)
-	return res, errors.Join(err, t.remove(ctx))
+	if cfg.Planted != nil {
+		if err := cfg.Planted(ctx, t); err != nil {
+			return nil, errors.Join(err, t.Remove(ctx))
+		}
+	}
+	res, err := runOn(ctx, cfg, t.Paths)
+	return res, errors.Join(err, t.Remove(ctx))
 }
 
 // runOn is Run with znodes that exist.
@@ -77,7 +82,7 @@ func runOn(ctx context.Context, cfg *Config, paths []string) (*Result, error) {
 
 // open opens all sessions at once and makes the workers.
 func (r *runner) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectBound)
+	ctx, cancel := context.WithTimeout(ctx, connectBound+time.Duration(len(r.sessions))*sessionBound)
 	defer cancel()
 	errs := make([]error, len(r.sessions))
 	var opening sync.WaitGroup

@@ -280,3 +280,38 @@ func TestReports(t *testing.T) {
 		assert.Contains(t, text.String(), word)
 	}
 }
+
+// What comes between the planting and the first session sees the znodes, and its error ends the run, which leaves nothing.
+func TestPlanted(t *testing.T) {
+	srv, addr := serve(t)
+	f := &fake{}
+	cfg := config(f)
+	cfg.Bare, cfg.Servers, cfg.Locks = false, addr, 2
+	opened, planted := 0, 0
+	f.open = func() error { opened++; return nil }
+	cfg.Planted = func(ctx context.Context, tree *load.Tree) error {
+		planted++
+		require.Zero(t, opened)
+		for _, path := range tree.Paths {
+			require.True(t, srv.Exists(path))
+		}
+		return nil
+	}
+	require.NoError(t, mustRun(t, cfg).Failure())
+	assert.Equal(t, []int{1, 1}, []int{planted, opened})
+	cfg.Planted = func(context.Context, *load.Tree) error { return errPlanted }
+	_, err := load.Run(t.Context(), cfg)
+	require.ErrorIs(t, err, errPlanted)
+	assert.Equal(t, 1, opened)
+	nothingLeft(t, srv)
+}
+
+func TestATreeMayHaveNothingButItsRoot(t *testing.T) {
+	srv, addr := serve(t)
+	tree, err := load.Plant(t.Context(), addr, 0)
+	require.NoError(t, err)
+	assert.Empty(t, tree.Paths)
+	assert.True(t, srv.Exists(tree.Root))
+	require.NoError(t, tree.Remove(t.Context()))
+	nothingLeft(t, srv)
+}

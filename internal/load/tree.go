@@ -16,8 +16,9 @@ import (
 const (
 	// rootPrefix begins the name of a run's own root.
 	rootPrefix = "/lockkeeper-bench-"
-	// connectBound is how long a server may take to answer before the run is given up.
-	connectBound = 10 * time.Second
+	// connectBound is how long a server may take to answer before the run is given up, and sessionBound how much longer for each
+	// of the sessions that open at once.
+	connectBound, sessionBound = 10 * time.Second, 50 * time.Millisecond
 	// removeBound is how long the removal of a tree may take, also of a run that was interrupted.
 	removeBound = 30 * time.Second
 	// batch is how many requests go into one group.
@@ -26,25 +27,26 @@ const (
 	sweeps = 3
 )
 
-// tree is what a run has on the server: its own root, and below it the znodes of the workload.
-type tree struct {
-	c     *client.Client // a session of its own: the workers' may be closed, or broken
-	root  string
-	paths []string
+// Tree is what a run has on the server: its own root, and below it the znodes of the workload. It is for one goroutine, but for
+// its client.
+type Tree struct {
+	Client *client.Client // a session of its own: the workers' may be closed, or broken
+	Root   string
+	Paths  []string
 }
 
-// plant makes a tree with n znodes. After an error nothing of it is left, or the error says so.
-func plant(ctx context.Context, servers string, n int) (*tree, error) {
+// Plant makes a tree with n znodes. After an error nothing of it is left, or the error says so.
+func Plant(ctx context.Context, servers string, n int) (*Tree, error) {
 	name := make([]byte, 8)
 	rand.Read(name) // never fails
 	c, err := connectAdmin(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{c: c, root: rootPrefix + hex.EncodeToString(name)}
-	t.paths = treePaths(t.root, n)
+	t := &Tree{Client: c, Root: rootPrefix + hex.EncodeToString(name)}
+	t.Paths = treePaths(t.Root, n)
 	if err := t.create(ctx); err != nil {
-		return nil, errors.Join(err, t.remove(ctx))
+		return nil, errors.Join(err, t.Remove(ctx))
 	}
 	return t, nil
 }
@@ -64,11 +66,14 @@ func treePaths(root string, n int) []string {
 	return paths
 }
 
-func (t *tree) create(ctx context.Context) error {
+func (t *Tree) create(ctx context.Context) error {
 	data := make([]byte, DataSize)
-	g := t.c.Group()
-	g.Create(t.root, data, client.ModePersistent, nil)
-	for chunk := range slices.Chunk(t.paths, batch) {
+	g := t.Client.Group()
+	g.Create(t.Root, data, client.ModePersistent, nil)
+	if len(t.Paths) == 0 {
+		return g.Do(ctx)
+	}
+	for chunk := range slices.Chunk(t.Paths, batch) {
 		for _, path := range chunk {
 			g.Create(path, data, client.ModePersistent, nil)
 		}
@@ -79,8 +84,8 @@ func (t *tree) create(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes the tree and closes its session. It does so also when ctx has ended.
-func (t *tree) remove(ctx context.Context) error {
+// Remove deletes the tree and closes its session. It does so also when ctx has ended.
+func (t *Tree) Remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeBound)
 	defer cancel()
 	var err error
@@ -90,16 +95,16 @@ func (t *tree) remove(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("znodes are left under %s, remove them by hand: %w", t.root, err)
+		err = fmt.Errorf("znodes are left under %s, remove them by hand: %w", t.Root, err)
 	}
 	// Without an answer to Close the session ends by its timeout, and leaves nothing.
-	_ = t.c.Close()
+	_ = t.Client.Close()
 	return err
 }
 
 // sweep lists the tree level by level and deletes it from its leaves. What another has deleted meanwhile is fine.
-func (t *tree) sweep(ctx context.Context) error {
-	levels := [][]string{{t.root}}
+func (t *Tree) sweep(ctx context.Context) error {
+	levels := [][]string{{t.Root}}
 	for {
 		below, err := t.list(ctx, levels[len(levels)-1])
 		if err != nil {
@@ -120,8 +125,8 @@ func (t *tree) sweep(ctx context.Context) error {
 }
 
 // list returns the paths of all children of the znodes.
-func (t *tree) list(ctx context.Context, paths []string) (below []string, err error) {
-	g := t.c.Group()
+func (t *Tree) list(ctx context.Context, paths []string) (below []string, err error) {
+	g := t.Client.Group()
 	for chunk := range slices.Chunk(paths, batch) {
 		calls := make([]client.ChildrenCall, len(chunk))
 		for i, path := range chunk {
@@ -142,8 +147,8 @@ func (t *tree) list(ctx context.Context, paths []string) (below []string, err er
 }
 
 // delete deletes the znodes and returns the first error that means one is still there.
-func (t *tree) delete(ctx context.Context, paths []string) (failed error) {
-	g := t.c.Group()
+func (t *Tree) delete(ctx context.Context, paths []string) (failed error) {
+	g := t.Client.Group()
 	for chunk := range slices.Chunk(paths, batch) {
 		calls := make([]client.DeleteCall, len(chunk))
 		for i, path := range chunk {

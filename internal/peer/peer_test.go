@@ -255,3 +255,16 @@ func TestCloseSessionAndReattach(t *testing.T) {
 	_, err = fc.ReadFrame()
 	assert.ErrorIs(t, err, io.EOF)
 }
+
+func TestData(t *testing.T) {
+	for want, data := range map[string][]byte{"hello": nil, "": {}, "four": []byte("four")} {
+		_, fc := start(t, peer.Options{Data: data})
+		h, r := call(t, fc, proto.OpGetData, &proto.GetDataRequest{Path: "/a"})
+		require.Zero(t, h.Err)
+		var rep proto.GetDataResponse
+		rep.ReadFrom(r)
+		require.NoError(t, r.Err())
+		assert.Equal(t, want, string(rep.Data))
+		assert.EqualValues(t, len(want), rep.Stat.DataLength)
+	}
+}

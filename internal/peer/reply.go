@@ -7,7 +7,7 @@ import (
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
-// data is what every znode holds.
+// data is what every znode holds unless Options say otherwise.
 const data = "hello"
 
 // body appends the body of the reply to a request whose header has been read.
@@ -106,7 +106,7 @@ func (c *connection) use(op proto.Op, r *jute.Reader, zxid int64) proto.Code {
 	children := 0
 	switch op {
 	case proto.OpGetData:
-		c.out = jute.AppendString(c.out, data)
+		c.out = appendBytes(c.out, c.srv.data)
 	case proto.OpGetACL:
 		c.out = jute.AppendCount(c.out, 1)
 		c.out = jute.AppendInt(c.out, proto.PermAll)
@@ -151,7 +151,7 @@ func (c *connection) children(path []byte) int {
 func (c *connection) stat(czxid, owner int64, children int) {
 	st := proto.Stat{
 		Czxid: czxid, Mzxid: czxid, Pzxid: czxid, Ctime: 1, Mtime: 1, EphemeralOwner: owner,
-		DataLength: int32(len(data)), NumChildren: int32(children),
+		DataLength: int32(len(c.srv.data)), NumChildren: int32(children),
 	}
 	c.out = st.AppendTo(c.out)
 }

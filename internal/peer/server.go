@@ -24,6 +24,8 @@ type Options struct {
 	Behind int
 	// Frugal makes the peer give back the memory of large replies, so that what is measured of a process is its clients'.
 	Frugal bool
+	// Data is what every znode holds, "hello" if nil. The peer reads it as long as it lives.
+	Data []byte
 }
 
 // Server answers on any number of connections. All methods are safe for use by several goroutines at once.
@@ -31,6 +33,7 @@ type Server struct {
 	ahead, behind int    // immutable
 	fixed         []byte // immutable: the fixed children, encoded
 	frugal        bool   // immutable
+	data          []byte // immutable
 
 	requests atomic.Int64 // counters, read by tests; no other data is published by them
 	bursts   atomic.Int64
@@ -48,7 +51,10 @@ type Server struct {
 
 // New returns a Server. It serves nothing until Listen, Dial or Serve.
 func New(o Options) *Server {
-	s := &Server{ahead: o.Ahead, behind: o.Behind, frugal: o.Frugal, open: make(map[io.Closer]struct{})}
+	s := &Server{ahead: o.Ahead, behind: o.Behind, frugal: o.Frugal, data: o.Data, open: make(map[io.Closer]struct{})}
+	if s.data == nil {
+		s.data = []byte(data)
+	}
 	s.fixed = appendFixed(nil, 0, o.Ahead)
 	s.fixed = appendFixed(s.fixed, behindBase, o.Behind)
 	s.seq.Store(int64(o.Ahead))
