@@ -23,7 +23,7 @@ TIMEOUT ?= 4m
 # The same for what runs on real servers, which takes half of it on a busy machine.
 SLOW ?= 13m
 
-.PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios curves download servers ci conformance conformance-real captures faults
+.PHONY: test unit nested race locks soak portability portable-32 oldest-go lint format vet staticcheck generate generated fuzz bench ratios curves lockcost download servers ci conformance conformance-real captures faults
 
 ## test: everything: unit tests, nested modules, real servers. Without a server those are skipped loudly; ZK_REQUIRED=1 makes that a failure.
 test: unit nested
@@ -165,6 +165,11 @@ curves:
 	@mkdir -p $(CURVES) && dir=$$(cd $(CURVES) && pwd) && trap 'rm -f "$$dir/curves.txt.new"' EXIT && \
 	(cd bench/versus && $(GO) run . -scale all -svg "$$dir" $(CURVEFLAGS)) | tee "$$dir/curves.txt.new" && \
 	mv "$$dir/curves.txt.new" "$$dir/curves.txt"
+
+## lockcost: what a lock costs the servers, with Lockkeeper, go-zookeeper and Curator; a quarter of an hour or so. COST has flags
+## for it, such as COST='-sites one-memory -rounds 3'.
+lockcost:
+	@cd integration && $(GO) run ./lockcost $(COST)
 
 # Fetches all that the other targets load from a network.
 download:

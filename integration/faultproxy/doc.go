@@ -2,7 +2,7 @@
 // delays, and counts bytes. It stands before a server's client port or between two members of an ensemble.
 //
 // It knows nothing of what passes. Options.Filter sees every chunk and may change or drop it; a proxy that knows frames is
-// a Filter.
+// a Filter, such as that of package wirecount.
 //
 // # Faults
 //

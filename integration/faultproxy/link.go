@@ -50,10 +50,12 @@ func (l *link) carry() {
 		reset(nc)
 		return
 	}
+	filter := l.proxy.conn()
+	toServer, toClient := filter(ToServer), filter(ToClient)
 	var both sync.WaitGroup
 	// Two directions; owned by carry, which waits; each ends with its stream or with the link.
-	both.Go(func() { l.forward(ToServer, l.client, nc) })
-	both.Go(func() { l.forward(ToClient, nc, l.client) })
+	both.Go(func() { l.forward(ToServer, l.client, nc, toServer) })
+	both.Go(func() { l.forward(ToClient, nc, l.client, toClient) })
 	both.Wait()
 }
 
@@ -85,12 +87,12 @@ func (l *link) close() {
 
 // forward carries one direction. Reading goes on while earlier chunks wait for their time, so that a delay does not
 // become a bound of the throughput.
-func (l *link) forward(d Direction, src, dst net.Conn) {
+func (l *link) forward(d Direction, src, dst net.Conn, filter func([]byte) []byte) {
 	queue := make(chan chunk, queuedChunks)
 	var reading sync.WaitGroup
 	// Reader of one direction; owned by forward, which waits; ends with the stream or the link.
 	reading.Go(func() { l.read(src, queue) })
-	l.write(d, dst, queue)
+	l.write(d, dst, filter, queue)
 	reading.Wait()
 }
 
@@ -112,11 +114,7 @@ func (l *link) read(src net.Conn, queue chan<- chunk) {
 }
 
 // write empties the queue into dst, each chunk at its time and when the gate is open.
-func (l *link) write(d Direction, dst net.Conn, queue <-chan chunk) {
-	filter := func(b []byte) []byte { return b }
-	if l.proxy.filter != nil {
-		filter = l.proxy.filter(d)
-	}
+func (l *link) write(d Direction, dst net.Conn, filter func([]byte) []byte, queue <-chan chunk) {
 	for {
 		var c chunk
 		select {
@@ -128,8 +126,10 @@ func (l *link) write(d Direction, dst net.Conn, queue <-chan chunk) {
 			return
 		}
 		if len(c.data) > 0 {
-			n, err := dst.Write(filter(c.data))
-			l.proxy.bytes[d].Add(int64(n))
+			out := filter(c.data)
+			l.proxy.bytes[d].Add(int64(len(out))) // before the other side can have seen them
+			n, err := dst.Write(out)
+			l.proxy.bytes[d].Add(int64(n - len(out)))
 			if err != nil {
 				l.close()
 				return

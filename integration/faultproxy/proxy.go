@@ -27,12 +27,32 @@ type Options struct {
 	// from one goroutine. What that returns is sent on in place of the chunk; it may be the chunk itself, changed in
 	// place. An empty result sends nothing.
 	Filter func(d Direction) func(chunk []byte) []byte
+	// Conn, when set, stands in for Filter: it is called once for each connection, and what it returns is that connection's
+	// Filter, which is called for either direction in turn. It is for what has to know which request a reply answers. The
+	// two functions for chunks run at the same time.
+	Conn func() (filter func(d Direction) func(chunk []byte) []byte)
+}
+
+// conn returns what makes the filter of a connection.
+func (o Options) conn() func() func(d Direction) func(chunk []byte) []byte {
+	switch {
+	case o.Conn != nil:
+		return o.Conn
+	case o.Filter != nil:
+		return func() func(Direction) func([]byte) []byte { return o.Filter }
+	}
+	return func() func(Direction) func([]byte) []byte { return unchanged }
+}
+
+// unchanged is the filter of a proxy that only forwards.
+func unchanged(Direction) func(chunk []byte) []byte {
+	return func(chunk []byte) []byte { return chunk }
 }
 
 // Proxy forwards connections to one target. All methods may be called from any goroutine.
 type Proxy struct {
 	target string
-	filter func(d Direction) func(chunk []byte) []byte
+	conn   func() func(d Direction) func(chunk []byte) []byte
 	port   *loopback.Port
 	owned  bool // the port is given back by Close
 	gate   gate
@@ -48,7 +68,7 @@ type Proxy struct {
 
 // Listen starts a proxy that forwards to target, a host:port that need not be reachable yet.
 func Listen(target string, opts Options) (*Proxy, error) {
-	p := &Proxy{target: target, filter: opts.Filter, port: opts.Port, links: make(map[*link]struct{})}
+	p := &Proxy{target: target, conn: opts.conn(), port: opts.Port, links: make(map[*link]struct{})}
 	p.gate.changed = make(chan struct{})
 	if p.port == nil {
 		port, err := loopback.Reserve()

@@ -203,6 +203,27 @@ func TestFilterSeesAndChangesChunks(t *testing.T) {
 	expect(t, nc, "QUIET")
 }
 
+// Each connection has a filter of its own, that of the replies knows what was asked.
+func TestConnGivesEachConnectionAFilterOfItsOwn(t *testing.T) {
+	p := proxy(t, echo(t), faultproxy.Options{Conn: func() func(faultproxy.Direction) func([]byte) []byte {
+		asked := make(chan string, 1)
+		return func(d faultproxy.Direction) func([]byte) []byte {
+			return func(chunk []byte) []byte {
+				if d == faultproxy.ToServer {
+					asked <- string(chunk)
+					return chunk
+				}
+				return append([]byte(<-asked), chunk...)
+			}
+		}
+	}})
+	for _, text := range []string{"a", "b"} {
+		nc := dial(t, p)
+		send(t, nc, text)
+		expect(t, nc, text+text)
+	}
+}
+
 func TestUnreachableTargetResetsTheClient(t *testing.T) {
 	dead := proxy(t, "127.0.0.1:1", faultproxy.Options{})
 	if err := dead.Refuse(); err != nil {

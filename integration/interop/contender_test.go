@@ -50,7 +50,7 @@ var contenders atomic.Int64
 func foreignKind(name string, p *program, there string) kind {
 	return kind{name, func(ctx context.Context, servers, path string) (contender, error) {
 		f := &foreign{p: p, name: fmt.Sprintf("%s-%d", name, contenders.Add(1))}
-		id, err := p.call(ctx, f.name, "open", there, servers, path)
+		id, err := p.Call(ctx, f.name, "open", there, servers, path)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func foreignKind(name string, p *program, there string) kind {
 }
 
 func (f *foreign) do(ctx context.Context, command ...string) error {
-	_, err := f.p.call(ctx, f.name, command...)
+	_, err := f.p.Call(ctx, f.name, command...)
 	return err
 }
 
@@ -75,13 +75,13 @@ func (f *foreign) release(ctx context.Context) error   { return f.do(ctx, "relea
 
 // close does not wait: Curator takes a tenth of a second for it, and there are hundreds of contenders.
 func (f *foreign) close(context.Context) error {
-	_, err := f.p.send(f.name, "close")
+	_, err := f.p.Send(f.name, "close")
 	return err
 }
 
 // rounds makes the other program do what rounds does here.
 func (f *foreign) rounds(ctx context.Context, n int, root, mode string) (r result, err error) {
-	text, err := f.p.call(ctx, f.name, "rounds", strconv.Itoa(n), root, mode)
+	text, err := f.p.Call(ctx, f.name, "rounds", strconv.Itoa(n), root, mode)
 	if err != nil {
 		return result{}, err
 	}

@@ -1,5 +1,5 @@
 // Package interop tests that locks of Lockkeeper and those of other clients exclude each other on one path, or do not where
-// docs/locks.md section 2.9 says so. It has nothing but tests.
+// docs/locks.md section 2.9 says so. It has nothing but tests; package driven runs the programs.
 //
 // The others are what their users run. Curator 5.4 and 5.7, and the WriteLock that comes with ZooKeeper, run in a Java virtual
 // machine each; folder java has the program that drives them, which is compiled when the tests begin. kazoo runs in Python,

@@ -59,7 +59,7 @@ func testSuccession(t *testing.T, server *zkserver.Server, curators ...*program)
 	}{{"latch", []recipes.Option{recipes.LatchNames()}}, {"selector", nil}} {
 		kinds := []kind{electionKind(names.opts...)}
 		for _, p := range curators {
-			kinds = append(kinds, foreignKind("Curator-"+p.greeting[0], p, names.there))
+			kinds = append(kinds, foreignKind("Curator-"+p.Greeting[0], p, names.there))
 		}
 		for _, leader := range kinds {
 			for _, standby := range kinds {
@@ -178,11 +178,11 @@ func (s *succession) seenThere(ctx context.Context, candidates []contender, star
 	if !ok {
 		return nil
 	}
-	leader, err := f.p.call(ctx, f.name, "leader")
+	leader, err := f.p.Call(ctx, f.name, "leader")
 	if err != nil || leader+"*" != starred[0] {
 		return fmt.Errorf("%s says that the leader is %q, %v, want %q", f.name, leader, err, starred[0])
 	}
-	text, err := f.p.call(ctx, f.name, "participants")
+	text, err := f.p.Call(ctx, f.name, "participants")
 	if err != nil {
 		return err
 	}

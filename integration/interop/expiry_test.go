@@ -121,7 +121,7 @@ func (o *order) theirsIsKilled(t *testing.T, p *program, rival kind, opts []reci
 	if err := o.waits(ctx, done, node, m); err != nil {
 		return err
 	}
-	if err := p.kill(); err != nil {
+	if err := p.Kill(); err != nil {
 		return err
 	}
 	<-p.ended

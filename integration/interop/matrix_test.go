@@ -120,9 +120,9 @@ func (m *matrix) versions(t *testing.T) string {
 	t.Helper()
 	st, err := m.server.Status(t.Context())
 	need(t, err)
-	text := fmt.Sprintf("Curator %s, WriteLock %s", m.curator.greeting[0], m.curator.greeting[2])
+	text := fmt.Sprintf("Curator %s, WriteLock %s", m.curator.Greeting[0], m.curator.Greeting[2])
 	if m.kazoo != nil {
-		text += ", kazoo " + m.kazoo.greeting[0]
+		text += ", kazoo " + m.kazoo.Greeting[0]
 	}
 	return fmt.Sprintf("%s, on ZooKeeper %s", text, st.Version)
 }

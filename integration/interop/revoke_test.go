@@ -14,9 +14,9 @@ func testRevocation(t *testing.T, servers string, curators ...*program) {
 	defer cancel()
 	for _, p := range curators {
 		theirs := foreignKind("Curator", p, "mutex")
-		t.Run("ours_asks_"+p.greeting[0], func(t *testing.T) { testOursAsks(t, ctx, servers, theirs) })
-		t.Run("ours_is_asked_by_"+p.greeting[0], func(t *testing.T) { testOursIsAsked(t, ctx, servers, theirs, true) })
-		t.Run("ours_ends_for_"+p.greeting[0], func(t *testing.T) { testOursIsAsked(t, ctx, servers, theirs, false) })
+		t.Run("ours_asks_"+p.Greeting[0], func(t *testing.T) { testOursAsks(t, ctx, servers, theirs) })
+		t.Run("ours_is_asked_by_"+p.Greeting[0], func(t *testing.T) { testOursIsAsked(t, ctx, servers, theirs, true) })
+		t.Run("ours_ends_for_"+p.Greeting[0], func(t *testing.T) { testOursIsAsked(t, ctx, servers, theirs, false) })
 	}
 }
 

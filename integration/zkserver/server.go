@@ -66,6 +66,19 @@ func (s *Server) PID() int {
 	return 0
 }
 
+// CPUTime returns how long the server's process has computed so far, in all its threads, to a hundredth of a second. A
+// server that is down gives ErrNotRunning; where there is no /proc the error is errors.ErrUnsupported.
+func (s *Server) CPUTime() (time.Duration, error) {
+	if !s.ours {
+		return 0, ErrNotOurs
+	}
+	p := s.current()
+	if p == nil || p.ended() {
+		return 0, ErrNotRunning
+	}
+	return cpuTime(p.pid)
+}
+
 // Start starts the process and returns without waiting; see Wait. A running server gives ErrRunning.
 func (s *Server) Start() error {
 	if !s.ours {

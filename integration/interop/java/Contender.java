@@ -47,6 +47,9 @@ final class Contender implements Runnable {
             case "release":
                 lock.release();
                 return "";
+            case "loop":
+                lock.loop(Integer.parseInt(args.get(0)));
+                return "";
             case "rounds":
                 return lock.rounds(Integer.parseInt(args.get(0)), new Section(lock.framework(), args.get(1), name), args.get(2));
             case "revocable":

@@ -2,17 +2,25 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryNTimes;
 
-/** A lock of Curator, with a client of its own. */
+/**
+ * A lock of Curator, with a client of its own. That has no ensemble tracker, which reads the configuration of the ensemble at some
+ * time after it has connected: nobody could count what the lock does.
+ */
 abstract class CuratorLock extends Lock {
-    private static final int SESSION_TIMEOUT_MS = 10_000;
+    private static final int SESSION_TIMEOUT_MS = Integer.getInteger("session.timeout.ms", 10_000);
     private static final int RETRIES = 3;
     private static final int RETRY_PAUSE_MS = 100;
 
     private final CuratorFramework client;
 
     CuratorLock(String servers) throws InterruptedException {
-        client = CuratorFrameworkFactory.newClient(
-                servers, SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS, new RetryNTimes(RETRIES, RETRY_PAUSE_MS));
+        client = CuratorFrameworkFactory.builder()
+                .connectString(servers)
+                .sessionTimeoutMs(SESSION_TIMEOUT_MS)
+                .connectionTimeoutMs(SESSION_TIMEOUT_MS)
+                .retryPolicy(new RetryNTimes(RETRIES, RETRY_PAUSE_MS))
+                .ensembleTracker(false)
+                .build();
         client.start();
         client.blockUntilConnected();
     }

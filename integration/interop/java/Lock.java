@@ -17,6 +17,14 @@ abstract class Lock {
         throw new UnsupportedOperationException("downgrade");
     }
 
+    /** Acquires and releases the lock n times, with nothing in between. */
+    final void loop(int n) throws Exception {
+        for (int i = 0; i < n; i++) {
+            acquire(false);
+            release();
+        }
+    }
+
     /** Acquires the lock and enters the critical section n times; returns the section's result. */
     String rounds(int n, Section section, String mode) throws Exception {
         throw new UnsupportedOperationException("rounds");

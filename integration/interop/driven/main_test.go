@@ -1,0 +1,9 @@
+package driven_test
+
+import (
+	"testing"
+
+	"github.com/lockkeeper/lockkeeper/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
