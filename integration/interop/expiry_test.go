@@ -124,7 +124,7 @@ func (o *order) theirsIsKilled(t *testing.T, p *program, rival kind, opts []reci
 	if err := p.Kill(); err != nil {
 		return err
 	}
-	<-p.ended
+	<-p.Ended()
 	// It is dead, and its session is not.
 	if err := o.waits(ctx, done, node, m); err != nil {
 		return err

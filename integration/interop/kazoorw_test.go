@@ -61,7 +61,7 @@ func testKazooReadWrite(t *testing.T, server *zkserver.Server, kazoo *program) {
 			table.add(cells...)
 		}
 	}
-	t.Logf("kazoo %s; who comes to a lock that is held:\n%s", kazoo.greeting[0], table)
+	t.Logf("kazoo %s; who comes to a lock that is held:\n%s", kazoo.Greeting[0], table)
 	t.Run("Contention", func(t *testing.T) {
 		contend(t, server.Addr(), ours, []entrant{
 			{ours, 3, readWriteRounds, modeReadWrite, false},

@@ -113,6 +113,14 @@ func (p *Program) Kill() error {
 	return p.cmd.Process.Kill()
 }
 
+// Ended is closed when the program has ended, or at least says no more. It is nil for a nil Program.
+func (p *Program) Ended() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.ended
+}
+
 // Log returns what the program has written to its standard error; empty before Close has returned.
 func (p *Program) Log() string {
 	if p == nil || p.cmd == nil || p.cmd.ProcessState == nil {
