@@ -157,8 +157,10 @@ func cutBehindEvent(e *env) {
 	again := tp.await(e, 1, sent(proto.OpSetWatches))[0]
 	r := jute.NewReader(again.body)
 	equal(e, "relativeZxid", r.Long(), before[len(before)-1].zxid)
-	_, conns := tp.counts()
-	equal(e, "connections", conns, 2)
+	// A member that is behind what the client has seen refuses it until it has caught up, so there may be more of them.
+	if _, conns := tp.counts(); conns < 2 {
+		e.Errorf("%d connections", conns)
+	}
 }
 
 func manyWatches(e *env) {
