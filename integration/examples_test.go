@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockkeeper/lockkeeper/integration/zkserver"
 	"github.com/lockkeeper/lockkeeper/internal/lines"
+	"github.com/lockkeeper/lockkeeper/recipes"
 )
 
 // examples are the programs of the folder examples, built, and the servers that they use.
@@ -127,12 +128,22 @@ func counterExample(t *testing.T, e *examples) {
 func ticketsExample(t *testing.T, e *examples) {
 	const stock = 30
 	e.prints(t, "tickets", []string{"-stock", fmt.Sprint(stock)}, "on sale: 30")
+	c := connect(t, e.servers)
+	door, err := recipes.NewMutex(c, "/examples/tickets-lock").Lock(patient(t)) // until all sellers are there
+	if err != nil {
+		t.Fatal(err)
+	}
 	var sellers []*example
 	for _, name := range []string{"a", "b", "c"} {
 		sellers = append(sellers, e.start(t, "tickets", "-seller", name))
 	}
+	waitFor(t, c, "/examples/tickets-lock", 1+len(sellers))
+	if err := door.Release(patient(t)); err != nil {
+		t.Fatal(err)
+	}
 	sold := map[string]bool{}
 	for _, s := range sellers {
+		before := len(sold)
 		for _, line := range s.ends(t, 0) {
 			if _, ticket, ok := strings.Cut(line, ": sold ticket "); ok && sold[ticket] {
 				t.Errorf("sold twice: %s", ticket)
@@ -141,6 +152,9 @@ func ticketsExample(t *testing.T, e *examples) {
 			}
 		}
 		s.says(t, "sold out")
+		if len(sold) == before {
+			t.Error("a seller has sold nothing")
+		}
 	}
 	if len(sold) != stock {
 		t.Errorf("%d tickets sold of %d", len(sold), stock)

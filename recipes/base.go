@@ -186,7 +186,7 @@ func (b *base) contender(want claim, try bool) *contender {
 		ct = &contender{entrant: entrant{b: b, q: client.NewQueue()}}
 		ct.of = ct
 	}
-	ct.claim, ct.try, ct.gaveUp, ct.pass = want, try, nil, nil
+	ct.claim, ct.try, ct.part, ct.gaveUp, ct.pass = want, try, false, nil, nil
 	return ct
 }
 

@@ -41,16 +41,11 @@ func (e *Election) claim() claim {
 // Path returns the path of the election, "" of a nil one.
 func (e *Election) Path() string { return e.base().path() }
 
-// Leadership is the lease of a leader.
+// Leadership is the lease of a leader. A nil or zero one is not held.
 type Leadership struct{ *Lease }
 
 // Resign ends the leadership, as Lease.Release ends a hold: the next candidate leads.
-func (l *Leadership) Resign(ctx context.Context) error {
-	if l == nil {
-		return (*Lease)(nil).Release(ctx)
-	}
-	return l.Release(ctx)
-}
+func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
 
 // Campaign waits until this candidate leads or ctx ends, as Mutex.Lock does. While it waits it is a standby, which takes over
 // with the event of the leader's end, and no round trip after it.

@@ -14,10 +14,11 @@ const tagFlight = 0
 // entrant is what one call of Lock has, whether it stands in a queue or wants a znode of a fixed path. All that it learns comes
 // through one queue of items, in the order of the wire (docs/locks.md A10 rule 3).
 type entrant struct {
-	of  way // what it is part of
-	b   *base
-	q   *client.Queue
-	try bool
+	of   way // what it is part of
+	b    *base
+	q    *client.Queue
+	try  bool
+	part bool // of a MultiLock
 
 	gen client.Generation
 	g   *client.Group // bound to gen

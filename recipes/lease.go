@@ -109,7 +109,8 @@ func (l *Lease) Shared() bool {
 
 // Guard returns the operation that makes a multi fail unless this hold still stands: with "no node" when its znode is gone,
 // and with GuardedHandover with "bad version" when the znode has been handed over. It works only through a client with the
-// same chroot on the same ensemble. With HandOver alone nothing on the server tells one holder from the next, so the
+// same chroot on the same ensemble. Of a FixedMutex it checks the counter alone, and does not notice that the znode is gone: there
+// Guards is what to use. With HandOver alone nothing on the server tells one holder from the next, so the
 // operation makes every multi fail with ErrUnguarded, before anything is sent.
 func (l *Lease) Guard() client.Op {
 	if l.none() {

@@ -18,6 +18,8 @@ type effort struct {
 	ordered bool
 	kept    int               // so many contenders, the first, have znodes; fewer than there are only if it is ordered, or at the start
 	gaveUp  []*client.Cleanup // deletions of what others had
+	quit    func()            // ends the wait, when a part is lost meanwhile
+	calm    []func() bool     // take quit back from the leases
 }
 
 func (m *MultiLock) effort(try bool) *effort {
@@ -25,6 +27,7 @@ func (m *MultiLock) effort(try bool) *effort {
 	for i := range m.parts {
 		p := m.parts[m.sorted(i)]
 		ct := p.b.contender(p.b.named(p.want), try)
+		ct.part = true
 		ct.reset()
 		e.cts = append(e.cts, ct)
 		if e.judge.b == nil || p.b.failGone {
@@ -45,8 +48,27 @@ func (e *effort) inOrder(m *MultiLock) []*Lease {
 	return leases
 }
 
-// attempt makes the znodes and waits for all to be granted.
+// attempt makes the znodes and waits for all to be granted. If a part is lost while another one is waited for that is over: there is
+// nothing to be had any more, and others may want what there is.
 func (e *effort) attempt(ctx context.Context) error {
+	waits, quit := context.WithCancel(ctx)
+	defer quit()
+	e.quit = quit
+	err := e.acquire(waits)
+	for _, stop := range e.calm {
+		stop()
+	}
+	if err != nil && waits.Err() != nil && ctx.Err() == nil {
+		return errPartLost
+	}
+	return err
+}
+
+// errPartLost is errAgain where the znodes that are left have to be deleted, also that of a contender whose flight is under way.
+var errPartLost = errors.New("a part was lost")
+
+// acquire is attempt, whose context ends with a part.
+func (e *effort) acquire(ctx context.Context) error {
 	for e.kept < len(e.cts) {
 		if err := e.rest(ctx); err != nil {
 			return err
@@ -120,6 +142,7 @@ func (e *effort) grants(ctx context.Context) (next int, err error) {
 		return next, nil
 	}
 	for _, l := range fresh {
+		e.calm = append(e.calm, l.afterFunc(e.quit))
 		if !l.b.watchOwn && !l.b.revocable {
 			l.gen.WatchNode(&client.NodeWatch{Gone: func() { l.finish(ErrNodeGone) }}, l.Node())
 		}

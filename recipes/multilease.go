@@ -10,7 +10,7 @@ import (
 
 // MultiLease is a hold of all locks of a MultiLock. Context, State, States, Done and Token are those of the whole: all znodes
 // were made by one transaction, whose zxid is the token, which rises from hold to hold on each path whose lock is exclusive.
-// All methods may be called from any goroutine.
+// All methods may be called from any goroutine, and on a nil or zero MultiLease, which is not held.
 //
 // That of an Ordered MultiLock has znodes of several transactions if it had to wait, and no number rises on all paths at once: there
 // Token is that of the first part, for the path of that part alone. What another part's lock protects goes by the Token of that
@@ -39,6 +39,9 @@ func newMultiLease(leases []*Lease) *MultiLease {
 		if cause != nil { // before anybody could be told
 			first.finish(cause)
 		}
+	}
+	for _, l := range leases {
+		l.limitHold()
 	}
 	return &MultiLease{first, leases}
 }

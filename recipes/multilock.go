@@ -16,7 +16,8 @@ import (
 // calls the MultiLock of another path, a MultiLock can get into a deadlock (docs/locks.md A10 rule 16). Where all of those go in the
 // order of the paths, Ordered is the way out.
 //
-// The failure model is that of Mutex; the hold ends as a whole when that of any part is lost.
+// The failure model is that of Mutex; the hold ends as a whole when that of any part is lost. It begins when all are granted: that is
+// from when MaxHold of a part counts, while a part that is granted earlier keeps others waiting all the time.
 type MultiLock struct {
 	parts []Part
 	err   error // what was wrong with the parts
@@ -112,7 +113,7 @@ func (m *MultiLock) acquire(ctx context.Context, op string, try bool) (*MultiLea
 		if err == nil {
 			return newMultiLease(e.inOrder(m)), nil
 		}
-		again := errors.Is(err, errAgain) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
+		again := errors.Is(err, errAgain) || errors.Is(err, errPartLost) || errors.Is(err, client.ErrSessionExpired) && ctx.Err() == nil
 		err = e.leave(ctx, err)
 		if err := e.judge.final(again, err); err != nil {
 			return nil, &Error{op, m.path(0), err}

@@ -33,13 +33,20 @@ func TestMultiLockNodeDeletedWhileWaiting(t *testing.T) { // A10 rule 2, A21, A2
 					}
 					w := queuedAll(t.Context(), NewMultiLock(parts...))
 					node := ownNodeUnder(t, srv, b, deleted)
+					var taken *Lease
+					other := &waiter{}
+					if deleted != path {
+						other = queued(t.Context(), NewMutex(a, deleted).Lock)
+					}
 					if err := srv.Delete(node); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
-					var taken *Lease
 					if deleted != path {
-						taken = lock(t, NewMutex(a, deleted)) // by another, which nobody keeps from it now
+						<-other.done // nobody keeps it from the other one now
+						if taken = other.lease; other.err != nil {
+							t.Fatal(other.err)
+						}
 					}
 					release(t, l)
 					<-time.After(time.Minute)

@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"errors"
+	"iter"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,9 +103,43 @@ func TestNilMultiLease(t *testing.T) {
 			t.Errorf("%s: ReleasePipelined: %v", name, err)
 		}
 	}
-	ml := &MultiLease{}
-	if ml.State() != Lost || ml.Context().Err() == nil || !ml.Token().IsZero() || ml.Node() != "" {
-		t.Errorf("zero: %v, %v, %v, %q", ml.State(), ml.Context().Err(), ml.Token(), ml.Node())
+}
+
+// What is promoted from Lease does not panic for a nil hold either.
+func TestNilHolds(t *testing.T) {
+	type hold interface {
+		Node() string
+		Token() Token
+		Shared() bool
+		Guard() client.Op
+		Guards() []client.Op
+		Context() context.Context
+		State() State
+		States(context.Context) iter.Seq[State]
+		Done() <-chan struct{}
+		Downgrade(context.Context) error
+		Release(context.Context) error
+		ReleasePipelined() error
+	}
+	for name, h := range map[string]hold{"nil lease": (*Lease)(nil), "lease": &Lease{}, "nil multi-lease": (*MultiLease)(nil),
+		"multi-lease": &MultiLease{}, "nil leadership": (*Leadership)(nil), "leadership": &Leadership{}} {
+		if h.Node() != "" || !h.Token().IsZero() || h.Shared() || len(h.Guards()) > 0 || h.State() != Lost || h.Context().Err() == nil {
+			t.Errorf("%s: %q, %v, %v, %v", name, h.Node(), h.Token(), h.State(), h.Context().Err())
+		}
+		if op := h.Guard(); !reflect.DeepEqual(op, client.Op{}) {
+			t.Errorf("%s: %v", name, op)
+		}
+		<-h.Done()
+		for s := range h.States(t.Context()) {
+			if s != Lost {
+				t.Errorf("%s: %v", name, s)
+			}
+		}
+		for _, err := range []error{h.Downgrade(t.Context()), h.Release(t.Context()), h.Release(noContext), h.ReleasePipelined()} {
+			if !errors.Is(err, ErrNotHeld) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }
 

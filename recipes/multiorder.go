@@ -24,7 +24,7 @@ import (
 //   - a deadlock, sooner or later, beside a MultiLock that is not Ordered, as that keeps its places on later paths while it waits for
 //     an earlier one, and beside a client that locks in any other order. Where all clients are MultiLocks, leave it away.
 //
-// While the parts wait for each other in this way, those that are granted are held: nobody else has them, and their MaxHold counts.
+// While the parts wait for each other in this way, those that are granted are held: nobody else has them.
 // The znodes come from several transactions then, so there is no token of the whole (MultiLease.Token). TryLock does not wait, and
 // is the same with and without. That of a nil MultiLock is nil. docs/locks.md A10 rule 16 has what was model-checked.
 func (m *MultiLock) Ordered() *MultiLock {

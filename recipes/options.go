@@ -137,7 +137,8 @@ func AlwaysList() Option { return option(func(s *settings) error { s.relist = tr
 func WatchOwnNode() Option { return option(func(s *settings) error { s.watchOwn = true; return nil }) }
 
 // MaxHold ends each lease with ErrMaxHold after d at the latest and deletes its znode, so that one holder cannot block the
-// lock for ever. It is safe only for work that stops when the lease's context ends.
+// lock for ever. It is safe only for work that stops when the lease's context ends. As part of a MultiLock it counts from the grant
+// of the whole.
 func MaxHold(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d <= 0 {

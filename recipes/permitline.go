@@ -1,6 +1,10 @@
 package recipes
 
-import "github.com/lockkeeper/lockkeeper/client"
+import (
+	"slices"
+
+	"github.com/lockkeeper/lockkeeper/client"
+)
 
 // nearestPermits is the largest number of permits for which each waiter watches as many znodes as together keep it waiting. With more
 // of them the waiters stand in a line (docs/locks.md A5, I16), so that what one of them costs does not grow with the permits:
@@ -14,6 +18,11 @@ const nearestPermits = 32
 // lined says whether the waiters of this claim's queue stand in a line. The number of permits is in the names, so all agree. Where the
 // path's znode says it they do not: after it was lowered, who is ahead and may not hold may be a holder, who tells nobody.
 func (c claim) lined() bool { return c.kind == permit && c.capacity > nearestPermits }
+
+// writable says whether an ACL, nil for the default, lets anybody write: if nobody can be told, permits that are free are not given out.
+func writable(acl []client.ACL) bool {
+	return acl == nil || slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Perms&client.PermWrite != 0 })
+}
 
 // looks says whether a waiter in a line looks for itself.
 func (ct *contender) looks() bool {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockkeeper/lockkeeper/client"
 	"github.com/lockkeeper/lockkeeper/proto"
 	"github.com/lockkeeper/lockkeeper/zktest"
 )
@@ -212,4 +213,33 @@ func TestPermitLineWakesAll(t *testing.T) { // A5: no lost wake-up
 			}
 		})
 	}
+}
+
+// Where nobody may write, nobody could be told, and permits that are free would stay so.
+func TestPermitLineNeedsToWrite(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := dial(t, srv)
+		defer c.Close()
+		without := []client.ACL{{Perms: client.PermAll &^ client.PermWrite, ID: client.ID{Scheme: "world", ID: "anyone"}}}
+		for name, tc := range map[string]struct {
+			s  *Semaphore
+			ok bool
+		}{
+			"in a line":  {NewSemaphore(c, "/a", nearestPermits+1, ACL(without)), false},
+			"of Curator": {NewSemaphore(c, "/b", nearestPermits+1, ACL(without), CuratorSemaphore()), true},
+			"few":        {NewSemaphore(c, "/c", nearestPermits, ACL(without)), true},
+			"with": {NewSemaphore(c, "/d", nearestPermits+1, ACL(append(without, client.ACL{Perms: client.PermWrite,
+				ID: client.ID{Scheme: "digest", ID: "a:b"}}))), true},
+		} {
+			l, err := tc.s.Acquire(t.Context(), 1)
+			if ok := err == nil; ok != tc.ok {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err = NewMultiLock(tc.s.Part(1)).Lock(t.Context())
+			if name == "in a line" && err == nil {
+				t.Error("as a part: no error")
+			}
+			_ = l.Release(t.Context())
+		}
+	})
 }

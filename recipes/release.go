@@ -10,17 +10,28 @@ import (
 
 // begin starts what the options want of a lease.
 func (l *Lease) begin() {
+	part := l.by.part
 	if l.b.watchOwn || l.b.revocable {
 		l.watchNode() // the function of Revocable may release the lease from here on, and the contender is gone then
 	}
-	if d := l.b.maxHold; d > 0 {
-		l.mu.Lock()
-		l.more().limit = time.AfterFunc(d, func() {
-			l.finish(ErrMaxHold)
-			l.beginRelease()
-		})
-		l.mu.Unlock()
+	if !part {
+		l.limitHold()
 	}
+}
+
+// limitHold starts the time of MaxHold. That of a part of a MultiLock starts with the hold of the whole: it would run out while
+// another part is waited for, in each attempt anew, and Lock would go to the ends of the queues for ever.
+func (l *Lease) limitHold() {
+	d := l.b.maxHold
+	if d <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.more().limit = time.AfterFunc(d, func() {
+		l.finish(ErrMaxHold)
+		l.beginRelease()
+	})
 }
 
 // Release gives the lock back. It always starts the deletion, whatever the state of the lease and of ctx, and then waits

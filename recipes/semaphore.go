@@ -29,8 +29,9 @@ const FromZnode = 0
 // single permits is as many as there are permits, and the event of a release is all it needs. With more permits waiters stand in a line:
 // only the one at its head looks after the holders, by listing the path when znodes come or go, the others watch the one ahead of
 // them. So a waiter has two watches, however many permits there are; a release brings its permit after one more flight; and
-// who gets a permit while others wait writes its znode, once, to tell the next one, for which the ACL must allow that. With FromZnode
-// hundreds of permits and hundreds of waiters remain a load on the server.
+// who gets a permit while others wait writes its znode, once, to tell the next one, for which the ACL must allow every contender to
+// write its own; one that lets nobody write is refused. With FromZnode hundreds of permits and hundreds of waiters remain a load on
+// the server.
 //
 // The failure model is that of Mutex. Holders' tokens tell them apart; only with one permit are they in order.
 type Semaphore struct {
@@ -49,6 +50,9 @@ func NewSemaphore(c *client.Client, path string, permits int, opts ...Option) *S
 	}
 	if s.b.err == nil && permits == FromZnode && s.b.gate != nil {
 		s.b.err = errCuratorKeeps
+	}
+	if s.b.err == nil && permits > nearestPermits && s.b.gate == nil && !writable(s.b.acl) {
+		s.b.err = errors.New("an ACL without the right to write, with more than " + strconv.Itoa(nearestPermits) + " permits")
 	}
 	return s
 }
