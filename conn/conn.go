@@ -80,19 +80,6 @@ func (c *Conn) Encrypted() bool {
 	return ok
 }
 
-// Prompt reports whether a WriteBatch of some kilobytes returns at once when the peer has read all that was written before: so
-// of TCP, where the kernel takes them, but not of TLS, nor of an unknown connection, whose Write may wait for its reader. A
-// connection that came from Config.Dial or was given to New says so of itself by a method PromptWrites() bool.
-func (c *Conn) Prompt() bool {
-	switch nc := c.nc.(type) {
-	case *net.TCPConn:
-		return true
-	case interface{ PromptWrites() bool }:
-		return nc.PromptWrites()
-	}
-	return false
-}
-
 // Close closes the connection and makes blocked calls return. Over TLS it says good-bye first, unless a WriteBatch is
 // blocked; crypto/tls gives that five seconds if the peer has stopped reading and the buffers are full to the last byte.
 func (c *Conn) Close() error { return c.nc.Close() }

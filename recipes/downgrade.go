@@ -46,7 +46,7 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 	}
 	released, err := l.endDowngrade(err)
 	if released {
-		l.startDelete(false) // it was released in the meantime
+		l.startDelete() // it was released in the meantime
 	}
 	if err != nil {
 		return &Error{"downgrade", l.b.path(), err}

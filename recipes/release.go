@@ -53,7 +53,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	ctx, cancel := l.outlive(ctx)
 	defer cancel()
-	l.startRelease(true)
+	l.beginRelease()
 	var result error
 	if !l.wasHanded() {
 		c := l.deletion()
@@ -168,10 +168,7 @@ func (l *Lease) lostTo() error {
 }
 
 // beginRelease starts the deletion, once, or hands the znode over. lost is why the lease had ended before that.
-func (l *Lease) beginRelease() (lost error, first bool) { return l.startRelease(false) }
-
-// startRelease is beginRelease. With waits its caller waits for the deletion, and nothing of the caller's goes out behind it.
-func (l *Lease) startRelease(waits bool) (lost error, first bool) {
+func (l *Lease) beginRelease() (lost error, first bool) {
 	l.checkClock()
 	l.mu.Lock()
 	first = !l.releasing
@@ -205,13 +202,13 @@ func (l *Lease) startRelease(waits bool) (lost error, first bool) {
 	case heir != nil:
 		l.handOver(heir)
 	default:
-		l.startDelete(waits)
+		l.startDelete()
 	}
 	return lost, true
 }
 
 // startDelete gives the deletion to the session, and the turn to the next in line.
-func (l *Lease) startDelete(waits bool) {
+func (l *Lease) startDelete() {
 	l.mu.Lock()
 	by, pass := l.by, l.turn
 	l.turn = false
@@ -219,7 +216,7 @@ func (l *Lease) startDelete(waits bool) {
 	if g := by.guard; g != nil {
 		g.watch.Stop()
 	}
-	l.cleanup.Owner, l.cleanup.Now = (*leaseCleanup)(l), waits && !pass // what the next in line sends may go out with it
+	l.cleanup.Owner = (*leaseCleanup)(l)
 	l.stake.remove(l, &l.cleanup, by)
 	if pass {
 		l.b.line.pass(nil)

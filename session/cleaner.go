@@ -13,7 +13,6 @@ import (
 // Session.DeleteMatching or Session.DeleteFixed, of which one may be called, once.
 type Cleanup struct {
 	Owner Owner // told when the cleanup is done, if not nil; set before it starts
-	Now   bool  // somebody waits for it and sends nothing else: its caller writes it at once, if it may; set before it starts
 
 	matching  bool // it is looked for what to delete
 	searching bool // the group in flight is the search
@@ -97,8 +96,7 @@ func (cl *cleaner) start(c *Cleanup) {
 	n := cl.n
 	cl.mu.Unlock()
 	cl.s.traceCleanups(n)
-	c.prepare()
-	cl.enqueue(c, c.Now)
+	cl.send(c)
 }
 
 func (c *Cleanup) group() *Group { return c.g }
@@ -232,7 +230,7 @@ func (c *Cleanup) remove(hits []string) {
 		appendDelete(g, join(c.path, name))
 	}
 	c.appendSearch()
-	cl.enqueue(c, false)
+	cl.enqueue(c)
 }
 
 func join(dir, name string) string {

@@ -228,7 +228,6 @@ func (s *Session) attach(fc *conn.Conn, server string, sent int64, req *proto.Co
 	s.mu.Lock()
 	s.connNo++
 	cx := &connection{s: s, no: s.connNo, fc: fc, server: server, addr: s.dialled, wake: make(chan struct{}, 1), dead: make(chan struct{})}
-	cx.prompt = fc.Prompt()
 	s.id, s.passwd = rep.SessionID, Secret(append([]byte(nil), rep.Passwd...))
 	s.clock.attach(sent, int64(time.Duration(rep.TimeOut)*time.Millisecond))
 	s.moveLeaseLocked()

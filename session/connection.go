@@ -28,7 +28,6 @@ type connection struct {
 	fc     *conn.Conn
 	server string
 	addr   string // what was dialled: of a name, one of its addresses
-	prompt bool   // a caller may write (conn.Conn.Prompt)
 	began  int64  // when the handshake was answered
 	before Counters
 
@@ -60,9 +59,6 @@ type connection struct {
 	syncSent int64
 	closeDue bool
 	closing  bool // closeSession was written: nothing may follow
-	writing  bool // bytes of the last fill may be on their way to the socket
-	direct   bool // it is a caller that writes them
-	crowd    bool // the last burst had company, in itself or in flight
 	chunks   int  // of watches in the prelude, not answered
 	cover    map[string]*coverage
 	leftover map[string]struct{} // paths of coverages that a server of 3.9 still has a recursive watch on

@@ -58,8 +58,6 @@
 //	                       a read-only      with quorum is found
 //	                       server
 //
-// A caller that is alone writes its request itself, in Submit or Delete (direct.go): there is one writer at a time.
-//
 // run waits for the loops of a connection before it tells what was in flight, so the completion of calls passes from the
 // reader to run without a lock: Group.left and the results of a submitted group belong to whichever of them is active.
 // The lease timer (time.AfterFunc) runs leaseDue for a moment when a lease deadline may have passed.

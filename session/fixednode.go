@@ -171,7 +171,7 @@ func (c *Cleanup) looked(gone error) {
 		}
 		g.Reset()
 		appendFixedDelete(g, f.Path, node.Version, beside, counter.Version)
-		cl.enqueue(c, false)
+		cl.enqueue(c)
 	case gone != nil && gone != error(proto.ErrNoNode):
 		cl.finish(c, gone)
 	case f.Zxid != 0 && f.Several:

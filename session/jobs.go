@@ -28,12 +28,11 @@ type cleaner struct {
 // send queues the next request of j.
 func (cl *cleaner) send(j job) {
 	j.prepare()
-	cl.enqueue(j, false)
+	cl.enqueue(j)
 }
 
-// enqueue queues the group of j, without waiting for room: it must not block, and jobs are few. With direct it is called by a
-// user's goroutine, which may write it.
-func (cl *cleaner) enqueue(j job, direct bool) {
+// enqueue queues the group of j, without waiting for room: it must not block, and jobs are few.
+func (cl *cleaner) enqueue(j job) {
 	s, g := cl.s, j.group()
 	g.to = j
 	g.stage.Store(submitted)
@@ -42,20 +41,17 @@ func (cl *cleaner) enqueue(j job, direct bool) {
 	if err == nil && s.closing {
 		err = ErrClosed
 	}
-	if err != nil {
-		s.mu.Unlock()
+	var cx *connection
+	if err == nil {
+		s.enqueueLocked(g)
+		cx = s.cx
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil:
 		g.stage.Store(complete)
 		j.end(err)
-		return
-	}
-	s.enqueueLocked(g)
-	switch cx := s.cx; {
-	case cx == nil:
-		s.mu.Unlock()
-	case direct:
-		cx.kick(g)
-	default:
-		s.mu.Unlock()
+	case cx != nil:
 		cx.signal()
 	}
 }

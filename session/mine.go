@@ -52,7 +52,7 @@ func (c *Cleanup) readNext() {
 	for _, name := range m.candidates[:m.reading] {
 		g.End((&proto.GetDataRequest{Path: join(c.path, name)}).AppendTo(g.Begin(proto.OpGetData)), nil)
 	}
-	c.s.cleaner.enqueue(c, false)
+	c.s.cleaner.enqueue(c)
 }
 
 // judge takes the answers about candidates; that the session has ended the next request will say. Only the data and the session

@@ -186,11 +186,11 @@ func (s *Session) submit(ctx context.Context, g *Group) error {
 		s.mu.Lock()
 	}
 	s.enqueueLocked(g)
-	if cx := s.cx; cx != nil {
-		cx.kick(g)
-		return nil
-	}
+	cx := s.cx
 	s.mu.Unlock()
+	if cx != nil {
+		cx.signal()
+	}
 	return nil
 }
 

@@ -27,24 +27,22 @@ func (cx *connection) writeLoop() {
 			if len(b) == 0 {
 				break
 			}
-			if err := cx.write(b, burst); err != nil {
+			if tr := cx.s.cfg.Trace; tr != nil && tr.Burst != nil {
+				tr.Burst(burst.requests, burst.inFlight, burst.queued)
+			}
+			if err := cx.fc.WriteBatch(b); err != nil {
 				cx.writeFailed(err)
 				return
 			}
+			// Whoever waits parks at once, and the thread with it, if nothing else is to be done, only to be woken when the reply
+			// comes some microseconds later. To yield once lets the scheduler look at the network before that (DESIGN.md, Non-obvious).
+			runtime.Gosched()
 		}
 	}
 }
 
 // burst describes one write for a Trace.
 type burst struct{ requests, inFlight, queued int }
-
-// write puts b on the wire. There is one call at a time.
-func (cx *connection) write(b []byte, burst burst) error {
-	if tr := cx.s.cfg.Trace; tr != nil && tr.Burst != nil {
-		tr.Burst(burst.requests, burst.inFlight, burst.queued)
-	}
-	return cx.fc.WriteBatch(b)
-}
 
 // lastWords is how long a connection on which nothing can be written any more is still read.
 const lastWords = 100 * time.Millisecond
@@ -55,17 +53,6 @@ func (cx *connection) writeFailed(err error) {
 	if cx.fc.SetReadDeadline(time.Now().Add(lastWords)) != nil {
 		cx.fail(err)
 	}
-}
-
-// fill is the writer's fillLocked. While a caller writes it returns nothing, and that caller looks after what has come since.
-func (cx *connection) fill() ([]byte, burst) {
-	cx.s.mu.Lock()
-	defer cx.s.mu.Unlock()
-	if cx.direct {
-		return nil, burst{}
-	}
-	cx.writing = false
-	return cx.fillLocked()
 }
 
 // keepOut gives a large buffer back when it was not needed for a while, as Group.keep does. Requests that are all large would be
@@ -83,22 +70,22 @@ func (cx *connection) keepOut() {
 	}
 }
 
-// fillLocked moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
-func (cx *connection) fillLocked() ([]byte, burst) {
+// fill moves what may be written now from the queue to the FIFO and returns its bytes, valid until the next call.
+func (cx *connection) fill() ([]byte, burst) {
 	s := cx.s
 	cx.keepOut()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if cx.closing {
 		return nil, burst{}
 	}
-	now, before, groups := s.now(), cx.fifo.n, 0
+	now, before := s.now(), cx.fifo.n
 	out := cx.fillOwnLocked(cx.out[:0], now)
 	for g := s.queue.first; g != nil && len(out) < maxBurst && !cx.closing; g = s.queue.first {
 		s.queue.remove(g)
 		out = cx.fillGroupLocked(out, g, now)
-		groups++
 	}
 	if len(out) > 0 {
-		cx.writing, cx.crowd = true, before > 0 || groups > 1
 		cx.lastWrite.Store(now)
 		s.counters.Requests += uint64(cx.fifo.n - before)
 		s.counters.Bursts++

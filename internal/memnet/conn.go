@@ -57,9 +57,6 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// PromptWrites says whether a Write of some kilobytes returns at once when the peer has read everything (conn.Conn.Prompt).
-func (c *Conn) PromptWrites() bool { return c.out.limit == 0 || c.out.limit >= 16<<10 }
-
 // Close ends both directions: the peer reads what is buffered, then io.EOF, and can write no more; blocked calls on this
 // end return net.ErrClosed. A second Close returns that too.
 func (c *Conn) Close() error {
