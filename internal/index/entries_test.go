@@ -209,6 +209,7 @@ var covered = map[string]string{
 	"F99":  "recipes.TestLeaseCauses integration.TestConformance zktest.TestConformance",
 	"F101": "recipes.TestMemberWaitsForItsLeftover integration.TestMember",
 	"I1":   "recipes.TestFlights",
+	"I2":   "none: not in use: it was measured and gains nothing (DESIGN.md, What was tried for speed)",
 	"I8":   "recipes.TestMultiLockFlights recipes.TestFlights",
 	"I9":   "recipes.TestReleasePipelined",
 	"I11":  "recipes.TestMultiLockInOppositeOrder integration.TestConformance zktest.TestConformance",
