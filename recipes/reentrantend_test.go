@@ -245,6 +245,7 @@ func TestReentryReleaseWithItsOwnContext(t *testing.T) {
 		over, cancel := context.WithCancel(ctx)
 		cancel()
 		wantErr(t, outer.Release(over), ErrReleasePending, context.Canceled)
+		synctest.Wait() // it is this deletion that is held, and not that of the other lock
 		other, inOther := enter(t.Context(), t, NewReentrant(twin, "/other"))
 		leave(t, inOther)
 		wantErr(t, outer.Release(other), ErrReleasePending, ErrReleased) // another hold's end is an end
