@@ -41,8 +41,9 @@ var layers = map[string][]string{
 	"internal/index":       {},
 	"internal/peer":        {"proto", "conn", "jute", "internal/memnet"},
 	"internal/svg":         {},
-	"internal/scale":       {"internal/load", "internal/hist", "internal/svg", "internal/peer", "client", "proto", "conn", "jute"},
-	"internal/load":        append([]string{"internal/hist"}, library...),
+	"internal/relay":       {},
+	"internal/scale":       {"internal/load", "internal/hist", "internal/svg", "internal/relay", "internal/peer", "client", "proto", "conn", "jute"},
+	"internal/load":        append([]string{"internal/hist", "internal/relay"}, library...),
 	"internal/conformance": append([]string{"internal/memnet"}, library...),
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockkeeper/lockkeeper/internal/relay"
 	"github.com/lockkeeper/lockkeeper/jute"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
@@ -16,35 +17,31 @@ import (
 // client's watches are set again: that is when the server has answered the requests that name them. Its methods may be called from
 // any goroutine.
 //
-// Goroutines: one accepts, and each connection has two. All end by close.
+// Each connection has three goroutines, which end by close.
 type tap struct {
-	target string
-	ln     net.Listener
-	wg     sync.WaitGroup // all goroutines
+	relay *relay.Relay
 
-	mu     sync.Mutex // guards what follows
-	closed bool
-	open   map[net.Conn]struct{}
-	want   int // watches; 0 when nobody waits
-	cutAt  time.Time
-	done   chan<- outage
+	mu    sync.Mutex // guards what follows
+	want  int        // watches; 0 when nobody waits
+	cutAt time.Time
+	done  chan<- outage
 }
 
 // outage is when a connection was cut, when the handshake of the next one was over, and when all watches were set again.
 type outage struct{ cut, shook, restored time.Time }
 
-func newTap(target string) (*tap, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+func newTap(target string) (p *tap, err error) {
+	p = &tap{}
+	if p.relay, err = relay.Listen(target, p.carry); err != nil {
 		return nil, err
 	}
-	p := &tap{target: target, ln: ln, open: make(map[net.Conn]struct{})}
-	// accept, owned by p, ends by close.
-	p.wg.Go(p.accept)
 	return p, nil
 }
 
-func (p *tap) addr() string { return p.ln.Addr().String() }
+func (p *tap) addr() string { return p.relay.Addr() }
+
+// close ends everything and waits for it.
+func (p *tap) close() { p.relay.Close() }
 
 // cut ends what is connected. The channel yields once a later connection has set n watches again.
 func (p *tap) cut(n int) <-chan outage {
@@ -52,68 +49,15 @@ func (p *tap) cut(n int) <-chan outage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.want, p.done, p.cutAt = n, done, time.Now()
-	for nc := range p.open {
-		_ = nc.Close()
-	}
+	p.relay.Cut()
 	return done
 }
 
-// close ends everything and waits for it.
-func (p *tap) close() {
-	p.mu.Lock()
-	p.closed = true
-	_ = p.ln.Close() // accept ends in any case
-	for nc := range p.open {
-		_ = nc.Close()
-	}
-	p.mu.Unlock()
-	p.wg.Wait()
-}
-
-func (p *tap) accept() {
-	for {
-		nc, err := p.ln.Accept()
-		if err != nil {
-			return
-		}
-		// serve, owned by p, ends with the connection.
-		p.wg.Go(func() { p.serve(nc) })
-	}
-}
-
-// keep enters nc for cut and close; after close it closes nc and returns false.
-func (p *tap) keep(nc net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		_ = nc.Close()
-		return false
-	}
-	p.open[nc] = struct{}{}
-	return true
-}
-
-func (p *tap) drop(nc net.Conn) {
-	p.mu.Lock()
-	delete(p.open, nc)
-	p.mu.Unlock()
-	_ = nc.Close()
-}
-
-// serve connects a client with the server until one of them ends.
-func (p *tap) serve(near net.Conn) {
-	if !p.keep(near) {
-		return
-	}
-	defer p.drop(near)
-	far, err := net.Dial("tcp", p.target)
-	if err != nil || !p.keep(far) {
-		return
-	}
-	defer p.drop(far)
+// carry passes frames on until one of the two ends.
+func (p *tap) carry(near, far net.Conn) {
 	v := &view{tap: p, since: time.Now()}
 	var ways sync.WaitGroup
-	// ways of one connection, owned by serve; each ends with the connection, and ends it.
+	// ways of one connection, owned by carry; each ends with the connection, and ends it.
 	ways.Go(func() { pass(far, near, v.request); _, _ = near.Close(), far.Close() })
 	ways.Go(func() { pass(near, far, v.reply); _, _ = near.Close(), far.Close() })
 	ways.Wait()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockkeeper/lockkeeper/internal/relay"
 	"github.com/lockkeeper/lockkeeper/proto"
 )
 
@@ -30,7 +31,7 @@ func reply(xid int32, code proto.Code) []byte {
 
 // seen is a view of a connection past its handshake, and a wait for n watches.
 func seen(n int) (*view, <-chan outage) {
-	p := &tap{open: map[net.Conn]struct{}{}}
+	p := &tap{relay: &relay.Relay{}}
 	done := p.cut(n)
 	v := &view{tap: p, since: time.Now()}
 	v.request(setWatches(1, proto.OpSetWatches, []string{"/no", "/handshake"}, nil, nil))
