@@ -162,14 +162,6 @@ func (s *Session) detach(cx *connection) error {
 	s.mu.Lock()
 	s.cx = nil
 	s.over = end
-	var told Change
-	if end == nil {
-		told = s.publishLocked(StateDisconnected, cx.server, cx.err)
-		if s.cfg.FailFast {
-			s.endPendingLocked(ErrConnectionLoss)
-		}
-		s.forgetTemporaryLocked()
-	}
 	flying := cx.fifo
 	cx.fifo = ring{}
 	after := s.counters
@@ -179,9 +171,16 @@ func (s *Session) detach(cx *connection) error {
 		s.failFlying(flying, end)
 		return end
 	}
+	s.turnHolds(Unsure) // before the state says so: whoever sees that and looks at a hold must not find it certain
+	s.mu.Lock()
+	told := s.publishLocked(StateDisconnected, cx.server, cx.err)
+	if s.cfg.FailFast {
+		s.endPendingLocked(ErrConnectionLoss)
+	}
+	s.forgetTemporaryLocked()
+	s.mu.Unlock()
 	s.tell(told, "connected", time.Duration(s.now()-cx.began), "requests", after.Requests-cx.before.Requests,
 		"replies", after.Replies-cx.before.Replies, "events", after.Events-cx.before.Events)
-	s.turnHolds(Unsure)
 	s.failFlying(flying, ErrConnectionLoss)
 	return nil
 }
